@@ -122,7 +122,7 @@ class Batch(Owner):
         first = _memory.view(self._first, name="messages")
         _check_memory(parts, targets, first)
         self._home = self._last = lane = _driver.lane(first.device or 0, first.stream, first.stream_owner)
-        self._owners: list[Any] = [messages, self.out, ivs, tags]
+        self._owners: list[Any] = []
         self._batch = _library.Messages(op=self._op, count=self._count)
         numbers = self._take_keys(keys, key_numbers, lane)
         self.status, status = self._new_status(first)
@@ -329,11 +329,13 @@ class Batch(Owner):
         for name, offset in fields.items():
             setattr(batch, name, base + offset)
         batch.status = status.address
-        self._owners.append((status, tags))
         used = [*parts.memories, *targets.memories, status]
         for _, where, _ in pointers:
             used += where.memories if isinstance(where, Places) else [where] if isinstance(where, Memory) else []
-        self._memories = [memory.owner for memory in used if isinstance(memory.owner, Owner)]
+        # Not the caller's lists, which may change.
+        self._owners = [memory.owner for memory in used]
+        of_dlpack = [owner if type(owner) is tuple else (owner,) for owner in self._owners]
+        self._memories = [each for owner in of_dlpack for each in owner if isinstance(each, Owner)]
         if not lane.context.has_pools:
             self._temp_bytes = lib.gpuaes_queue_temp_bytes(batch)
             self._temp = lane.context.allocate(self._temp_bytes)

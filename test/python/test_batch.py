@@ -6,6 +6,7 @@ import contextlib
 import gc
 import re
 import sys
+import weakref
 from array import array
 
 import pytest
@@ -193,6 +194,31 @@ def test_collected_in_mid_work(rng, device_array, cuda_stream):
         outs.append(out)
         expected.append(messages.context("CTR", key, iv, True).update(text))
     assert [out.tobytes() for out in outs] == expected
+
+
+def test_arrays_are_kept(rng, device_array, dlpack_array):
+    """Also where the caller changes the lists that it gave, until the work is done."""
+    key, nonces, text = rng.randbytes(16), rng.randbytes(24), rng.randbytes(64)
+    arrays, tags = [device_array(text), device_array(text)], device_array(bytes(32))
+    out, ivs = [device_array(bytes(64)), device_array(bytes(64))], dlpack_array(nonces)
+    kept = [weakref.ref(each) for each in (*arrays, *out, tags)]
+    batch = Batch("GCM", key, arrays, encrypt=True, ivs=ivs, out=out, tags=Pieces(tags, [0, 16], 16))
+    del batch.tags
+    arrays.clear(), out.clear()
+    del tags
+    gc.collect()
+    assert all(ref() for ref in kept) and ivs.exported() == 1
+    batch.queue()
+    results = [kept[i]() for i in (2, 3, 4)]
+    del batch
+    assert ivs.exported() == 1 and all(ref() for ref in kept[:2])  # no call has found the stream behind it
+    sealed = [messages.sealed(key, nonces[at : at + 12], text) for at in (0, 12)]
+    assert [each.tobytes() for each in results[:2]] == [each[:-16] for each in sealed]
+    assert results[2].tobytes() == sealed[0][-16:] + sealed[1][-16:]
+    del results
+    _driver.reap(everything=True)
+    gc.collect()
+    assert not any(ref() for ref in kept) and ivs.exported() == 0
 
 
 def test_captured_graph_is_not_refused(device_array, cuda_stream):

@@ -84,6 +84,19 @@ def batch(device_array):
     return Case(made, work, messages.context("CTR", KEY, IV, True).update(TEXT))
 
 
+def batch_of_dlpack(device_array):
+    import device_arrays
+
+    made = Batch("CTR", KEY, [device_arrays.DlpackArray.of(TEXT)], encrypt=True, ivs=[IV])
+
+    def work():
+        made.queue()
+        made.check()
+        return made.out[0].tobytes()
+
+    return Case(made, work, messages.context("CTR", KEY, IV, True).update(TEXT))
+
+
 def device_memory(device_array):
     made = AESGCM(KEY).encrypt(NONCE, device_array(TEXT))
     right = messages.sealed(KEY, NONCE, TEXT)
@@ -107,6 +120,7 @@ CASES = {
     "Generator": generator,
     "Generator on a device": generator_on_device,
     "Batch": batch,
+    "Batch of DLPack": batch_of_dlpack,
     "DeviceMemory": device_memory,
 }
 
