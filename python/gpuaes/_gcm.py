@@ -227,14 +227,15 @@ def run_on_device(
     lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
     # Without text there may be no address.
     source, target = (data.address, out.address) if count else (tag, tag)
-    with lane:
-        if lane.stream:  # of the legacy one, libgpuaes refuses it
-            lane.refuse_capture(_DOING[encrypt])
-        most = QUEUE_MOST if lane.context.has_pools else QUEUE_MOST_WITHOUT_POOLS
-        run = _queue if count <= most and aad[1] <= AAD_IN_SLOT else _call
-        authentic = run(lane, keys, encrypt, nonce, aad, source, target, count, tag)
-    _memory.hold(lane, data, out)
-    return authentic
+    try:
+        with lane:
+            if lane.stream:  # of the legacy one, libgpuaes refuses it
+                lane.refuse_capture(_DOING[encrypt])
+            most = QUEUE_MOST if lane.context.has_pools else QUEUE_MOST_WITHOUT_POOLS
+            run = _queue if count <= most and aad[1] <= AAD_IN_SLOT else _call
+            return run(lane, keys, encrypt, nonce, aad, source, target, count, tag)
+    finally:  # an exception may come behind what is queued
+        _memory.hold(lane, data, out)
 
 
 def _slot_messages(slot: Slot) -> _library.Messages:

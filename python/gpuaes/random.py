@@ -233,12 +233,14 @@ class Generator(Owner):
     def _queue(self, memory: Memory, r: Random, key: SecretBytes) -> None:
         doing = "making random numbers"
         lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
-        with lane:
-            lane.refuse_capture(doing, "a call outside of it, since each run of the graph would give the same numbers")
-            r.key = self._key_on(lane, key)
-            self._reserve(r)
-            _library.check(lib.gpuaes_random_queue(byref(r), memory.address, lane.stream, lane.device), doing)
-        _memory.hold(lane, memory)
+        try:
+            with lane:
+                lane.refuse_capture(doing, "a call outside of it, since each run of the graph would give the same numbers")
+                r.key = self._key_on(lane, key)
+                self._reserve(r)
+                _library.check(lib.gpuaes_random_queue(byref(r), memory.address, lane.stream, lane.device), doing)
+        finally:  # an exception may come behind what is queued
+            _memory.hold(lane, memory)
 
     def _key_on(self, lane: Lane, key: SecretBytes) -> int:
         """The address of a copy of the key in memory of the device."""

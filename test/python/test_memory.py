@@ -7,11 +7,15 @@ import gc
 import mmap
 import sys
 import types
+import weakref
 
 import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
-from gpuaes import _memory  # noqa: E402
+from gpuaes import _driver, _memory  # noqa: E402
+from gpuaes.aead import AESGCM  # noqa: E402
+from gpuaes.ciphers import AES, CTR, Cipher  # noqa: E402
+from gpuaes.random import Generator  # noqa: E402
 
 DATA = bytes(range(48))
 
@@ -299,6 +303,33 @@ def test_dlpack_array(dlpack_array):
     assert value.exported() == 0
     with pytest.raises(ValueError, match="read-only"):
         _memory.view(value, writable=True)
+
+
+@pytest.mark.parametrize(
+    "function, work",
+    [
+        ("gpuaes_queue", lambda array: AESGCM(bytes(16)).encrypt(bytes(12), array)),
+        ("gpuaes_stream_binding_aes", lambda array: Cipher(AES(bytes(16)), CTR(bytes(16))).encryptor().update(array)),
+        ("gpuaes_random_queue", lambda array: Generator(1).random_(array)),
+    ],
+)
+def test_arrays_are_kept_where_a_signal_comes_behind_the_work(function, work, device_array, monkeypatch):
+    array = device_array(DATA)
+    kept, real = weakref.ref(array), getattr(gpuaes._library.lib, function)
+
+    def interrupted(*arguments):
+        real(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gpuaes._library.lib, function, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work(array)
+    del array
+    gc.collect()
+    assert kept()
+    _driver.reap(everything=True)
+    gc.collect()
+    assert not kept()
 
 
 def test_dlpack_of_another_kind_of_device(dlpack_array):

@@ -347,9 +347,11 @@ class CipherContext(Owner):
     def _run_on_device(self, data: Memory, out: Memory, count: int) -> None:
         lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
         iv = self._block_before()
-        with lane:
-            self._queue_piece(lane, iv, data.address, out.address, count)
-        _memory.hold(lane, data, out)
+        try:
+            with lane:
+                self._queue_piece(lane, iv, data.address, out.address, count)
+        finally:  # an exception may come behind what is queued
+            _memory.hold(lane, data, out)
 
     def _queue_piece(self, lane: Lane, iv: bytes, source: int, out: int, count: int) -> None:
         before = self._position, self._iv
