@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("gpuaes", exc_type=ImportError)
 import gpuaes  # noqa: E402
-from gpuaes import GpuaesError, InvalidTag, _driver, _libcrypto  # noqa: E402
+from gpuaes import GpuaesError, InvalidTag, _driver, _libcrypto, _library  # noqa: E402
 from gpuaes.formats import _tink_files, _tink_segments  # noqa: E402
 from gpuaes.formats.tink import StreamingAead  # noqa: E402
 
@@ -180,6 +180,31 @@ def test_file_is_finished_without_a_device_that_fails(hangs, tmp_path, device_ar
     assert files.unseal(sealed) == text and len(calls) == 2
     assert len(lost) == (2 if hangs else 0) and not any(any(each.view) for work in lost for each in work._near)
     assert hangs or gpuaes.statistics().pinned_bytes == pinned
+
+
+def test_pinned_memory_is_freed_behind_its_copies(tmp_path, device_array, everything_on_device, monkeypatch):
+    device_array(b"")
+    (tmp_path / "text").write_bytes(bytes(100))
+    wait, free, calls = _driver.Lane.wait, _library.lib.gpuaes_pinned_free, []
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_tink_segments.Segments, "check", interrupted)
+    monkeypatch.setattr(_driver.Lane, "wait", lambda *arguments: calls.append("wait") or wait(*arguments))
+    monkeypatch.setattr(_library.lib, "gpuaes_pinned_free", lambda *arguments: calls.append("free") or free(*arguments))
+    with pytest.raises(KeyboardInterrupt):
+        StreamingAead(KEY).encrypt_file(tmp_path / "text", tmp_path / "sealed")
+    assert calls[-3:] == ["wait", "free", "free"]
+
+
+def test_arrays_are_kept_until_the_stream_is_done(dlpack_array):
+    text = dlpack_array(bytes(100_000))
+    sealed = StreamingAead(KEY, segment_bytes=SEGMENT).encrypt(text)
+    assert text.exported() == 1
+    assert StreamingAead(KEY, segment_bytes=SEGMENT).decrypt(sealed).tobytes() == bytes(100_000)
+    _driver.reap(everything=True)
+    assert text.exported() == 0
 
 
 def test_exception_of_progress_leaves_no_file(tmp_path, rng):
