@@ -53,6 +53,13 @@ def _pairs(other: Column | int) -> Any:
     return repeat(other) if isinstance(other, int) else other
 
 
+def woven(numbers: Column, others: Column) -> Column:
+    """Numbers of two columns in turn."""
+    result = column(array("Q", bytes(16 * len(numbers))))
+    result[::2], result[1::2] = numbers, others
+    return result
+
+
 def greatest(numbers: Column) -> int:
     return max(numbers) if isinstance(numbers, array) else int(numbers.max())
 

@@ -12,7 +12,7 @@ from typing import Any, Iterable, NamedTuple, Sequence
 
 from . import _memory
 from ._arguments import integers
-from ._columns import Column, are_apart, are_within, column, each, equal, every, greatest, least, repeated
+from ._columns import Column, are_apart, are_within, column, each, equal, every, greatest, least, repeated, woven
 from ._memory import Memory
 
 
@@ -114,16 +114,39 @@ def check_overlaps(sources: Places, targets: Places) -> None:
     in_place = equal(sources.addresses, targets.addresses)
     if are_apart(targets.addresses, targets.lengths) and (in_place or _on_one_side(sources, targets)):
         return
+    _find_overlap(sources, targets, "out overlaps another message, or its own in part,", True)
+
+
+def check_apart(sources: Places, targets: Places, refused: str) -> None:
+    """No byte of results, which are apart from one another, may be in `sources`."""
+    begin, end = _span(targets)
+    first, last = _span(sources)
+    if first < end and begin < last and not _are_woven_apart(sources, targets):
+        _find_overlap(sources, targets, refused, False)
+
+
+def _span(places: Places) -> tuple[int, int]:
+    """Begin and end of the arrays in which they lie."""
+    return min(each_.address for each_ in places.memories), max(each_.address + each_.bytes for each_ in places.memories)
+
+
+def _are_woven_apart(sources: Places, targets: Places) -> bool:
+    """Whether all are apart. In turn, tags that follow their messages are in order."""
+    before, behind = sorted((sources, targets), key=lambda places: int(places.addresses[0]))
+    return are_apart(woven(before.addresses, behind.addresses), woven(before.lengths, behind.lengths))
+
+
+def _find_overlap(sources: Places, targets: Places, refused: str, may_be_in_place: bool) -> None:
     theirs = list(zip(targets.addresses.tolist(), targets.lengths.tolist()))
     spans = [(at, at + count, i, True) for i, (at, count) in enumerate(theirs) if count]
     for i, (at, count) in enumerate(zip(sources.addresses.tolist(), sources.lengths.tolist())):
-        if count and at != theirs[i][0]:
+        if count and not (may_be_in_place and at == theirs[i][0]):
             spans.append((at, at + count, i, False))
     spans.sort()
     end_of_out = end_of_any = -1
     for begin, end, i, is_out in spans:
         if begin < (end_of_any if is_out else end_of_out):
-            raise ValueError(f"out overlaps another message, or its own in part, at message {i}: expected memory apart")
+            raise ValueError(f"{refused} at message {i}: expected memory apart")
         end_of_any = max(end_of_any, end)
         if is_out:
             end_of_out = max(end_of_out, end)

@@ -25,12 +25,12 @@ from typing import Any, Callable, Iterable, Sequence
 
 from . import _driver, _library, _memory
 from ._arguments import KEY_BYTES, byte_strings, integers, place, secret_key
-from ._columns import column, each, edges, equal, every, greatest
+from ._columns import are_apart, column, each, edges, equal, every, greatest, repeated
 from ._libcrypto import SecretBytes
 from ._library import BLOCK, OK, lib
 from ._memory import Memory
 from ._owner import Owner
-from ._places import Pieces, Places, check_overlaps, places_between, places_of
+from ._places import Pieces, Places, check_apart, check_overlaps, places_between, places_of
 from .errors import GpuaesError, InvalidTag
 
 __all__ = ["Batch", "Pieces"]
@@ -104,7 +104,7 @@ class Batch(Owner):
         imported NumPy, to describe Pieces takes some nanoseconds for each, else a microsecond.
 
         `out` has the shape of `messages`; it may be `messages`, which is in place. None: new arrays. A result overlaps
-        nothing but its own message, in the same place.
+        nothing but its own message, in the same place. The tags of encryption overlap nothing.
         """
         self._key, self._tweak_key = _library.Key(), _library.Key()
         self._table = self._pinned = self._key_bytes = self._arrays = self._temp = self._temp_bytes = 0
@@ -221,7 +221,7 @@ class Batch(Owner):
         return _memory.new_like(like, 4 * self._count)
 
     def _tag_array(self, tags: Any, tag_bytes: int, like: Memory) -> tuple[Any, Any]:
-        """The array of tags, and where they are: memory of the device, or bytes that must get there."""
+        """The array of tags, and where they are: places on the device, or bytes that must get there."""
         if self._mode != "GCM":
             if tags is not None:
                 raise ValueError(f"tags is given: expected None in {self._mode}")
@@ -231,7 +231,8 @@ class Batch(Owner):
         if self._encrypts:
             if tags is not None:
                 raise ValueError("tags is given: expected None, since encryption makes them")
-            return _memory.new_like(like, self._count * tag_bytes)
+            made, memory = _memory.new_like(like, self._count * tag_bytes)
+            return made, self._row(memory, tag_bytes)
         if tags is None:
             raise ValueError("tags is None: expected the tags, which decryption compares")
         strings, found = self._strings(tags, "tags", tag_bytes, tag_bytes, like)
@@ -240,7 +241,7 @@ class Batch(Owner):
         return tags, strings
 
     def _strings(self, values: Any, name: str, least: int, most: int, like: Memory) -> tuple[Any, int]:
-        """Byte strings of one length for all messages: memory of the device, or bytes of the host, and the length."""
+        """Byte strings of one length for all messages: places on the device, or bytes of the host, and the length."""
         if isinstance(values, Pieces):
             places = values.places(name, writable=self._encrypts and name == "tags")
             size = int(places.lengths[0])
@@ -266,7 +267,12 @@ class Batch(Owner):
             return _memory.copy_of(memory), size
         if memory.device != like.device:
             raise ValueError(f"{name} is in {place(memory)}: expected {place(like)} or memory of the host")
-        return memory, size
+        return self._row(memory, size), size
+
+    def _row(self, memory: Memory, size: int) -> Places:
+        """A place of `size` bytes for each message, one after the other."""
+        begins = range(memory.address, memory.address + self._count * size, size)
+        return Places([memory], column(begins), repeated(size, self._count))
 
     # ---- Arrays on the device ----------------------------------------------------------
 
@@ -293,7 +299,7 @@ class Batch(Owner):
         }
         if numbers is not None:
             fields["key_index"] = blob.add(array("I", numbers).tobytes())
-        pointers: list[tuple[str, Any, int]] = []  # field, memory or offset in the blob, bytes of each
+        pointers: list[tuple[str, Any, int]] = []  # field, places or offset in the blob, bytes of each
         if self._mode == "ECB":
             if ivs is not None:
                 raise ValueError("ivs is given: expected None in ECB")
@@ -303,6 +309,7 @@ class Batch(Owner):
             least, most = (1, _NONCE_MOST) if self._mode == "GCM" else (BLOCK, BLOCK)
             strings, batch.iv_bytes = self._strings(ivs, "ivs", least, most, parts.first)
             pointers.append(("iv", blob.add(strings) if isinstance(strings, bytes) else strings, batch.iv_bytes))
+            self._check_apart(parts, targets, strings, tags)
         if self._mode == "GCM":
             batch.tag_bytes = tag_bytes
             pointers.append(("tag", blob.add(tags) if isinstance(tags, bytes) else tags, tag_bytes))
@@ -320,8 +327,7 @@ class Batch(Owner):
             if isinstance(where, Places):
                 addresses = where.addresses
             else:
-                begin = where.address if isinstance(where, Memory) else base + where
-                addresses = column(range(begin, begin + count * size, size))
+                addresses = column(range(base + where, base + where + count * size, size))
             blob.set(tables[name], addresses.tobytes())
             fields[name] = tables[name]
         if texts is not None:
@@ -331,7 +337,7 @@ class Batch(Owner):
         batch.status = status.address
         used = [*parts.memories, *targets.memories, status]
         for _, where, _ in pointers:
-            used += where.memories if isinstance(where, Places) else [where] if isinstance(where, Memory) else []
+            used += where.memories if isinstance(where, Places) else []
         # Not the caller's lists, which may change.
         self._owners = [memory.owner for memory in used]
         of_dlpack = [owner if type(owner) is tuple else (owner,) for owner in self._owners]
@@ -346,6 +352,23 @@ class Batch(Owner):
             lane.send(self._table, self._pinned, self._key_bytes)
             lane.fill(status.address, _NOT_QUEUED, 4 * count)
         self._lanes[lane.stream] = lane
+
+    def _check_apart(self, parts: Places, targets: Places, ivs: Any, tags: Any) -> None:
+        """Results and tags that are written must be apart from whatever else is read or written."""
+        if isinstance(tags, Places) and not self._encrypts:
+            check_apart(tags, targets, "out overlaps tags")
+        elif isinstance(self.tags, Pieces):
+            # Where each tag follows its result, the two are one piece.
+            follow = equal(tags.addresses, each(add, targets.addresses, targets.lengths))
+            if not follow or not are_apart(targets.addresses, each(add, targets.lengths, tags.lengths)):
+                if not are_apart(tags.addresses, tags.lengths):
+                    raise ValueError("tags overlap one another: expected pieces apart")
+                check_apart(targets, tags, "tags overlap out")
+            check_apart(parts, tags, "tags overlap messages")
+            if isinstance(ivs, Places):
+                check_apart(ivs, tags, "tags overlap ivs")
+        if isinstance(ivs, Places):
+            check_apart(ivs, targets, "out overlaps ivs")
 
     def _additional(self, aad: Sequence[Any] | None) -> list[bytes] | None:
         if aad is None:

@@ -329,6 +329,29 @@ def test_pieces(rng, device_array, columns):
     refused("^out overlaps", ([0, 16], [16, 16]), ([16, 0], [16, 16]))
     for target in [400, 500], [500, 400], [0, 100], [200, 300]:  # behind, in another order, before, in place
         run(Batch("CTR", key, Pieces(data, *ok), encrypt=True, ivs=bytes(32), out=Pieces(data, target, ok[1])))
+    # Tags and nonces on the device: nothing that is written lies in them.
+    def refused_gcm(match, encrypt, out, tags, ivs=b"1" * 24):
+        for kind in list, columns:
+            with pytest.raises(ValueError, match=match):
+                Batch("GCM", key, Pieces(data, kind([200, 300]), 16), encrypt=encrypt, out=Pieces(data, kind(out), 16),
+                      tags=Pieces(data, kind(tags), 16), ivs=Pieces(data, kind(ivs), 12) if isinstance(ivs, list) else ivs)
+
+    refused_gcm("^tags overlap one another", True, [400, 500], [100, 115])
+    refused_gcm("^tags overlap out at message 1", True, [400, 500], [100, 501])
+    refused_gcm("^tags overlap out at message 1", True, [400, 426], [416, 450])
+    refused_gcm("^tags overlap messages at message 0", True, [400, 500], [215, 100])
+    refused_gcm("^tags overlap messages at message 1", True, [400, 500], [100, 300])
+    refused_gcm("^tags overlap out at message 1", True, [200, 300], [216, 299])
+    refused_gcm("^tags overlap ivs at message", True, [400, 500], [100, 150], [620, 160])
+    refused_gcm("^out overlaps ivs at message", True, [400, 500], [100, 150], [620, 489])
+    refused_gcm("^out overlaps ivs at message", False, [400, 500], [100, 150], [620, 489])
+    refused_gcm("^out overlaps tags at message", False, [400, 500], [100, 485])
+    with pytest.raises(ValueError, match="^out overlaps ivs"):
+        Batch("GCM", key, Pieces(data, *ok), encrypt=True, out=Pieces(out, [0, 20], 16), ivs=type(out)(out.memory, (24,), "|u1"))
+    for encrypt, places, tags in [(True, [200, 300], [316, 216]), (True, [400, 500], [416, 516]), (True, [400, 500], [516, 416]),
+                                  (False, [200, 300], [100, 100]), (False, [400, 500], [216, 190])]:
+        Batch("GCM", key, Pieces(data, [200, 300], 16), encrypt=encrypt, out=Pieces(data, places, 16),
+              tags=Pieces(data, tags, 16), ivs=Pieces(data, [600, 600], 12)).queue()
     # A range, and pieces of two arrays.
     other = device_array(rng.randbytes(48))
     pieces = [Pieces(data, range(500, 564, 32), 32), Pieces(other, [0, 32], [16, 1])]
