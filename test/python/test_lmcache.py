@@ -127,6 +127,26 @@ def test_frames_of_the_host_without_gaps_pass_the_bus_by_a_copy(behind, rng, dev
         lmcache.decrypt(key, frames[: end - 1], sizes, out=device_array(bytes(len(text))))
 
 
+def test_frames_over_blocks(rng, device_array):
+    """A ciphertext may be in the place of its block. What else of a frame lies over a block would be encrypted instead."""
+    key, text = lmcache.tenant_key(b"master", "tenant"), rng.randbytes(300)
+
+    def encrypted(begin, sizes, places):
+        room = device_array(text)
+        blocks = type(room)(room.memory, (sum(sizes),), "|u1", offset=begin)
+        return lmcache.encrypt(key, blocks, sizes, out=room, places=places).tobytes()
+
+    for begin, sizes, places in [(13, [50], [0]), (13, [0, 50, 0], [100, 0, 200]), (100, [20, 20], [0, 140]), (100, [20, 20], [140, 50])]:
+        frames, at = encrypted(begin, sizes, places), begin
+        for size, place in zip(sizes, places):
+            assert opened(key, frames[place:], size) == text[at : at + size]
+            at += size
+    for begin, sizes, places in [(0, [16], [3]), (100, [16], [99]), (100, [16], [115]), (100, [16], [56]), (100, [16], [71]),
+                                 (13, [20, 20], [0, 100]), (100, [20, 20], [139, 0])]:
+        with pytest.raises(ValueError, match="^out has a frame whose header or tag lies over a block, at message"):
+            encrypted(begin, sizes, places)
+
+
 def test_changed_frames_are_refused(blocks, device_array):
     key = lmcache.tenant_key(b"master", "tenant")
     frame = theirs(key, blocks[4])
@@ -144,7 +164,7 @@ def test_changed_frames_are_refused(blocks, device_array):
     with pytest.raises(InvalidTag):
         lmcache.decrypt(lmcache.tenant_key(b"master", "other"), device_array(frame), [17])
     for length in range(len(frame)):
-        with pytest.raises(ValueError, match="expected a piece"):
+        with pytest.raises(ValueError, match=rf"^frames has {length or 1} bytes: expected {len(frame)}, .* by sizes and places$"):
             lmcache.decrypt(key, device_array(frame[:length] or b"x"), [17])
     with pytest.raises(TheirInvalidTag):
         opened(key, bytes(changed), 17)
@@ -159,8 +179,9 @@ def test_wrong_arguments_are_refused(device_array):
         ("^places has a frame that overlaps", lambda: lmcache.encrypt(key, data, [32, 32], places=[0, 60])),
         ("^sizes or places has a number below 0", lambda: lmcache.encrypt(key, data, [65, -1])),
         ("^sizes or places has a number below 0, or of 4611686018427387904", lambda: lmcache.decrypt(key, data, [1 << 63])),
-        ("expected a piece", lambda: lmcache.decrypt(key, data, [35], places=[(1 << 62) - 1])),
-        ("expected a piece", lambda: lmcache.decrypt(key, data, [64])),
+        ("^frames has 64 bytes: expected 4611686018427387967", lambda: lmcache.decrypt(key, data, [35], places=[(1 << 62) - 1])),
+        ("^frames has 64 bytes: expected 93", lambda: lmcache.decrypt(key, data, [64])),
+        ("^out has 64 bytes: expected 101", lambda: lmcache.encrypt(key, data, [64], out=data, places=[8])),
         ("memory of a device", lambda: lmcache.decrypt(key, bytes(64), [3])),
         ("^bits is 192", lambda: lmcache.tenant_key(b"m", "", 192)),
     ]:

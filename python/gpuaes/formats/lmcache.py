@@ -19,6 +19,7 @@ from typing import Any, Sequence
 
 from .. import _driver, _memory
 from .._columns import Column, are_apart, column, each, edges, greatest, least
+from .._places import check_apart
 from ..batch import Batch, Pieces
 
 __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
@@ -63,6 +64,7 @@ def encrypt(
     `keys` and `key_numbers` are as for gpuaes.Batch. Frame i begins at places[i] of `out`; without them, frames follow
     each other in a new array. Each IV comes from os.urandom(). One of `blocks` and `out` is in memory of a device, and
     the other there, too, or in memory of the host, which is pinned unless it is for frames without gaps between them.
+    Frames overlap no block, except that the ciphertext of a block may be in its place.
     """
     lengths, begins, starts = _columns(sizes, places)
     _check_length(blocks, "blocks", int(begins[-1]))
@@ -71,9 +73,14 @@ def encrypt(
         raise ValueError("places has a frame that overlaps another: expected each behind the end of others")
     end = greatest(each(add, starts, sealed_lengths))
     frames = target = _new(blocks, end) if out is None else out
+    _check_end(target, "out", end)
     like = _on_device_of(blocks, frames)
-    if _is_of_host(target) and end == int(edges(sealed_lengths)[-1]) <= _memory.view(target).bytes:
+    if _is_of_host(target) and end == int(edges(sealed_lengths)[-1]):
         frames = _new(like, end)  # no gap, which a copy would overwrite
+    source = Pieces(blocks, begins[:-1], lengths)
+    headers_at, tags_at = Pieces(frames, starts, _HEADER), Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG)
+    for pieces in headers_at, tags_at:
+        check_apart(source.places("blocks"), pieces.places("out"), "out has a frame whose header or tag lies over a block,")
     ivs = os.urandom(_IV * count)
     headers = bytearray(_HEADER * count)
     headers[::_HEADER] = bytes([_VERSION]) * count
@@ -82,17 +89,16 @@ def encrypt(
     sealed = Batch(
         "GCM",
         keys,
-        Pieces(blocks, begins[:-1], lengths),
+        source,
         encrypt=True,
         ivs=ivs,
-        tags=Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG),
+        tags=tags_at,
         key_numbers=key_numbers,
         out=Pieces(frames, each(add, starts, _HEADER), lengths),
     )
     masked = _masked(headers)
-    source = _sent(_memory.view(masked).address, len(masked), like)
     rows = range(0, len(headers), _HEADER)
-    copied = _copy(Pieces(source, rows, _HEADER), Pieces(frames, starts, _HEADER))
+    copied = _copy(Pieces(_sent(_memory.view(masked).address, len(masked), like), rows, _HEADER), headers_at)
     sealed.queue()
     sealed.check()
     copied.check()
@@ -119,6 +125,7 @@ def decrypt(
     lengths, begins, starts = _columns(sizes, places)
     texts = _new(frames, int(begins[-1])) if out is None else out
     _check_length(texts, "out", int(begins[-1]))
+    _check_end(frames, "frames", greatest(each(add, each(add, starts, lengths), OVERHEAD)))
     like = _on_device_of(frames, texts)
     if _is_of_host(frames):
         frames, starts = _near(frames, starts, each(add, lengths, OVERHEAD), like)
@@ -165,6 +172,11 @@ def _check_length(array: Any, name: str, count: int) -> None:
         raise ValueError(f"{name} has {found} bytes: expected {count}, the sum of sizes")
 
 
+def _check_end(array: Any, name: str, end: int) -> None:
+    if (found := _memory.view(array, name=name).bytes) < end:
+        raise ValueError(f"{name} has {found} bytes: expected {end}, where the last frame ends by sizes and places")
+
+
 def _new(like: Any, count: int) -> Any:
     return _memory.new_like(_memory.view(like), count)[0]
 
@@ -186,8 +198,6 @@ def _near(frames: Any, starts: Column, lengths: Column, like: Any) -> tuple[Any,
     most of that is other data. Kernels read pinned memory at odd offsets at a fifth of the rate of a copy."""
     first, end = least(starts), greatest(each(add, starts, lengths))
     data = _memory.view(frames)
-    if end > data.bytes:
-        raise ValueError(f"frames has {data.bytes} bytes: expected {end}, where the last frame ends")
     if end - first > 2 * int(edges(lengths)[-1]):
         return frames, starts
     return _sent(data.address + first, end - first, like), each(sub, starts, first)
