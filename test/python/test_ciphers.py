@@ -2,6 +2,8 @@
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import threading
+
 import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
@@ -246,6 +248,30 @@ def test_bytes_that_wait_are_used_once(rng, mode, encrypt, monkeypatch):
     theirs.update(texts[1][:14])
     assert ours._waiting == texts[1][11:14]
     assert ours.update(texts[2]) == theirs.update(texts[2])
+
+
+@pytest.mark.parametrize("where", ["cpu", "device"])
+def test_closed_within_a_call(rng, where, monkeypatch, device_array):
+    """As by a signal handler. The thread is there so that a call that hangs fails."""
+    ours, theirs = random_contexts(rng, "CTR", True)
+    text, results = rng.randbytes(64), []
+    key = ours._expanded()
+    data, patched, name = (text, ciphers.CpuCipher, "update") if where == "cpu" else (device_array(text), ciphers.lib, "gpuaes_stream_binding_aes")
+    function = getattr(patched, name)
+
+    def closed(*arguments):
+        ours.close()
+        assert any(bytes(key))
+        return function(*arguments)
+
+    monkeypatch.setattr(patched, name, closed)
+    thread = threading.Thread(target=lambda: results.append(ours.update(data)), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert [each if where == "cpu" else each.tobytes() for each in results] == [theirs.update(text)]
+    assert not any(bytes(key)) and ours._cpu is None
+    with pytest.raises(ValueError, match="was closed"):
+        ours.update(data)
 
 
 class Refusing:

@@ -80,8 +80,8 @@ class CipherContext(Owner):
     a device that fails, the next piece continues behind it, and never with the same keystream. An argument that is
     refused changes nothing.
 
-    close() overwrites the expanded key, and so does the collection of the object. A context that was closed raises
-    ValueError. It can be neither copied nor pickled: both would encrypt with the same keystream.
+    close() overwrites the expanded key, at the end of calls that have begun, and so does the collection of the object. A
+    context that was closed raises ValueError. It can be neither copied nor pickled: both would encrypt with the same keystream.
     """
 
     _instead = "begin another message, with a nonce or an initialization vector of its own"
@@ -112,8 +112,14 @@ class CipherContext(Owner):
         return mode.initialization_vector if isinstance(mode, CBC) else bytes(BLOCK)
 
     def _release(self) -> None:
-        with self._lock:
-            self._forget()
+        # A call that is under way does so at its end: it may be of this thread, within which a signal handler or a finalizer
+        # closes the context.
+        lock = self._lock
+        if lock.acquire(blocking=False):
+            try:
+                self._forget()
+            finally:
+                lock.release()
 
     def _forget(self) -> None:
         """Gives up the expanded key, and text."""
@@ -127,7 +133,7 @@ class CipherContext(Owner):
     def update(self, data: Any) -> Any:
         """Returns the next piece of the result, of the package and on the device of `data`; bytes for bytes."""
         memory = _memory.view(data)
-        with self._lock:
+        with _Call(self), self._lock:
             count = self._count(memory)
             before = self._position, self._iv, self._waiting
             while True:
@@ -151,7 +157,7 @@ class CipherContext(Owner):
         overlap.
         """
         memory = _memory.view(data)
-        with self._lock:
+        with _Call(self), self._lock:
             count = self._count(memory)
             place = self._target(memory, buf, count)
             try:
@@ -167,7 +173,7 @@ class CipherContext(Owner):
 
     def finalize(self) -> bytes:
         """Ends the message; returns b"". Raises ValueError where bytes of ECB or CBC wait for the rest of a block."""
-        with self._lock:
+        with _Call(self), self._lock:
             self._check_usable()
             if self._waiting:
                 raise ValueError(
@@ -182,7 +188,7 @@ class CipherContext(Owner):
         if self._mode != "CTR":
             raise ValueError(f"the mode is {self._mode}: expected CTR, which has a nonce")
         nonce = small_bytes(nonce, "nonce", BLOCK, BLOCK)
-        with self._lock:
+        with _Call(self), self._lock:
             self._check_usable()
             self._iv, self._position = nonce, 0
 
@@ -427,6 +433,22 @@ class CipherContext(Owner):
                 lane.wait(doing)
         finally:
             _library.cleanse(buffer)
+
+
+class _Call:
+    """A call of a context. What was closed within it is given up at its end, once the lock is free."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: CipherContext) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._context.check_open()
+
+    def __exit__(self, *_: object) -> None:
+        if not self._context._owned:
+            self._context._release()
 
 
 class _LostOutput(Exception):
