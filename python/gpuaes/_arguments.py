@@ -37,7 +37,10 @@ def small_bytes(value: Any, name: str, least: int, most: int) -> bytes:
 
 def integers(values: Iterable[SupportsIndex], name: str) -> list[int]:
     """Of any integer type, such as NumPy's."""
-    values = list(values)
+    try:
+        values = list(values)
+    except TypeError:
+        raise TypeError(f"{name} is {values!r}: expected integers") from None
     if set(map(type, values)) <= {int}:
         return values  # by C alone
     result = []

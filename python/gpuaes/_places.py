@@ -7,7 +7,8 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 from array import array
-from operator import add, le, sub
+from itertools import repeat
+from operator import add, index, le, sub
 from typing import Any, Iterable, NamedTuple, Sequence
 
 from . import _memory
@@ -46,28 +47,41 @@ class Pieces(NamedTuple):
 
     def places(self, name: str, writable: bool = False) -> Places:
         whole = _memory.view(self.array, writable=writable, name=name)
-        count = len(self.begins)
-        found = count if isinstance(self.bytes, int) else len(self.bytes)
+        sizes: Any = self.bytes
+        try:
+            size = None if hasattr(sizes, "__len__") else index(sizes)  # one for all
+            count = len(self.begins)
+            found = len(sizes) if size is None else count
+        except TypeError:
+            raise TypeError(
+                f"{name} has begins {self.begins!r:.60} and bytes {sizes!r:.60}: expected rows of integers, or one length for all"
+            ) from None
         if not count or count != found:
             raise ValueError(f"{name} has {count} begins and {found} lengths: expected as many, 1 or more")
         try:
-            begins = column(self.begins)
-            lengths = repeated(self.bytes, count) if isinstance(self.bytes, int) else column(self.bytes)
+            begins = row(self.begins, f"{name}.begins")
+            lengths = row(sizes, f"{name}.bytes") if size is None else repeated(size, count)
             fits = are_within(begins, lengths, whole.bytes)
         except OverflowError:  # a negative number
             fits = False
         if not fits:
-            for i, (begin, length) in enumerate(self._pairs()):
+            # Sums of NumPy's numbers would overflow.
+            pairs = zip(map(int, self.begins), map(int, sizes) if size is None else repeat(size))
+            for i, (begin, length) in enumerate(pairs):
                 if begin < 0 or length < 0 or begin + length > whole.bytes:
                     raise ValueError(
                         f"{name}[{i}] has {length} bytes at {begin}: expected a piece of {whole.bytes} bytes"
                     )
         return Places([whole], each(add, begins, whole.address), lengths)
 
-    def _pairs(self) -> Iterable[tuple[int, int]]:
-        """Begins and lengths, of which NumPy's sums would overflow."""
-        lengths = [self.bytes] * len(self.begins) if isinstance(self.bytes, int) else self.bytes
-        return zip(map(int, self.begins), map(int, lengths))
+
+def row(numbers: Any, name: str) -> Column:
+    """A column. TypeError names the number that is no integer."""
+    try:
+        return column(numbers)
+    except TypeError:
+        integers(numbers, name)
+        raise
 
 
 def places_of(arrays: Sequence[Any], name: str, writable: bool = False) -> Places:
@@ -93,13 +107,10 @@ def places_between(whole: Memory, offsets: Iterable[int]) -> Places:
     if len(at) < 2:
         raise ValueError(f"offsets has {len(at)}: expected one more than there are messages")
     try:
-        found = column(at)
+        found = row(at, "offsets")
         fits = every(le, found[:-1], found[1:]) and found[-1] <= whole.bytes
     except OverflowError:  # a negative number
         fits = False
-    except TypeError:
-        integers(at, "offsets")  # names the one that is no integer
-        raise
     if not fits:
         for i, offset in enumerate(at):
             if not (at[i - 1] if i else 0) <= offset <= whole.bytes:

@@ -186,9 +186,9 @@ class Batch(Owner):
             if secret.bytes != size:
                 raise ValueError(f"keys[{i}] has {secret.bytes} bytes: expected {size}, as keys[0] has")
         if key_numbers is not None:
+            key_numbers = integers(key_numbers.tolist() if hasattr(key_numbers, "tolist") else key_numbers, "key_numbers")
             if len(key_numbers) != self._count:
                 raise ValueError(f"key_numbers has {len(key_numbers)}: expected {self._count}, one for each message")
-            key_numbers = integers(key_numbers.tolist() if hasattr(key_numbers, "tolist") else key_numbers, "key_numbers")
             if min(key_numbers) < 0 or len(secrets) <= max(key_numbers):
                 i, number = next((i, n) for i, n in enumerate(key_numbers) if not 0 <= n < len(secrets))
                 raise ValueError(f"key_numbers[{i}] is {number}: expected 0 to {len(secrets) - 1}")
@@ -375,6 +375,8 @@ class Batch(Owner):
             return None
         if self._mode != "GCM":
             raise ValueError(f"aad is given: expected None in {self._mode}")
+        if not hasattr(aad, "__len__"):
+            raise TypeError(f"aad is {aad!r:.60}: expected a sequence of byte strings")
         if len(aad) != self._count:
             raise ValueError(f"aad has {len(aad)}: expected {self._count}, one for each message")
         return byte_strings(aad, "aad", 0, _library.QUEUE_AAD_BYTES)

@@ -277,6 +277,15 @@ def test_wrong_arguments(device_array, cuda_stream):
     refused("^offsets is None: expected", "CTR", key, array, ivs=[iv])
     refused(r"^offsets\[1\] is 16\.5: expected an integer", "CTR", key, array, ivs=[iv], offsets=[0, 16.5], kind=TypeError)
     refused(r"^key_numbers\[0\] is 0\.5: expected an integer", "CTR", [key, key], [array], ivs=[iv], key_numbers=[0.5], kind=TypeError)
+    for pieces, said in [
+        (Pieces(array, [0], 16.5), r"^messages has begins \[0\] and bytes 16\.5: expected rows of integers"),
+        (Pieces(array, 0, 16), "^messages has begins 0 and bytes 16: expected rows of integers"),
+        (Pieces(array, [0.5], 16), r"^messages\.begins\[0\] is 0\.5: expected an integer"),
+        (Pieces(array, [0, 16], [16, None]), r"^messages\.bytes\[1\] is None: expected an integer"),
+    ]:
+        refused(said, "CTR", key, pieces, ivs=[iv], out=pieces, kind=TypeError)
+    refused("^key_numbers is 0: expected integers", "CTR", [key, key], [array], ivs=[iv], key_numbers=0, kind=TypeError)
+    refused("^aad is 5: expected a sequence", "GCM", key, [array], ivs=[iv], aad=5, kind=TypeError)
     refused("^offsets is given with a sequence", "CTR", key, [array], ivs=[iv], offsets=[0, 1])
     refused(r"^offsets\[1\] is 65: expected 0 to 64", "CTR", key, array, ivs=[iv], offsets=[0, 65])
     refused(r"^offsets\[2\] is 15: expected 16 to 64", "CTR", key, array, ivs=[iv] * 2, offsets=[0, 16, 15])
@@ -352,6 +361,14 @@ def test_pieces(rng, device_array, columns):
                                   (False, [200, 300], [100, 100]), (False, [400, 500], [216, 190])]:
         Batch("GCM", key, Pieces(data, [200, 300], 16), encrypt=encrypt, out=Pieces(data, places, 16),
               tags=Pieces(data, tags, 16), ivs=Pieces(data, [600, 600], 12)).queue()
+    # Numbers of NumPy.
+    ones = columns([1, 16])
+    one = Pieces(data, [200], ones[1])
+    run(Batch("CTR", key, one, encrypt=True, ivs=bytes(16), out=one))
+    with pytest.raises(ValueError, match=r"^messages\[0\] has -16 bytes at 0: expected a piece"):
+        Batch("CTR", key, Pieces(data, [0], -ones[1]), encrypt=True, ivs=bytes(16), out=one)
+    with pytest.raises(TypeError, match=r"^messages\.begins\[0\] is .*0\.5.*: expected an integer"):
+        Batch("CTR", key, Pieces(data, ones / 2 if hasattr(ones, "dtype") else [0.5, 8], 16), encrypt=True, ivs=bytes(32), out=one)
     # A range, and pieces of two arrays.
     other = device_array(rng.randbytes(48))
     pieces = [Pieces(data, range(500, 564, 32), 32), Pieces(other, [0, 32], [16, 1])]

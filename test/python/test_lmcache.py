@@ -187,3 +187,7 @@ def test_wrong_arguments_are_refused(device_array):
     ]:
         with pytest.raises(ValueError, match=said):
             call()
+    with pytest.raises(TypeError, match=r"^places\[0\] is 0\.5: expected an integer"):
+        lmcache.decrypt(key, data, [16], places=[0.5])
+    with pytest.raises(TypeError, match="^sizes is 16: expected integers"):
+        lmcache.decrypt(key, data, 16)

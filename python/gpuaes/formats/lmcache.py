@@ -18,8 +18,8 @@ from operator import add, sub
 from typing import Any, Sequence
 
 from .. import _driver, _memory
-from .._columns import Column, are_apart, column, each, edges, greatest, least
-from .._places import check_apart
+from .._columns import Column, are_apart, each, edges, greatest, least
+from .._places import check_apart, row
 from ..batch import Batch, Pieces
 
 __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
@@ -153,9 +153,9 @@ def decrypt(
 def _columns(sizes: Sequence[int], places: Sequence[int] | None) -> tuple[Column, Column, Column]:
     """The lengths of blocks, where they begin, and where their frames begin."""
     try:
-        lengths = column(sizes)
+        lengths = row(sizes, "sizes")
         begins = edges(lengths)
-        starts = edges(each(add, lengths, OVERHEAD))[:-1] if places is None else column(places)
+        starts = edges(each(add, lengths, OVERHEAD))[:-1] if places is None else row(places, "places")
         if any(len(numbers) and greatest(numbers) >= _END for numbers in (lengths, starts)):
             raise OverflowError
     except OverflowError:
