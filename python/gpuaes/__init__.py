@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from . import _library, aead, base64, batch, ciphers
 from ._arguments import integers
@@ -48,11 +48,15 @@ __all__ = [
 __version__ = "0.2.0"
 
 
-def __getattr__(name: str) -> Any:
-    """gpuaes.random, which is imported when it is first used."""
-    if name == "random":
-        return importlib.import_module(".random", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:  # which knows all names, and would take any for one that __getattr__() has
+    from . import random as random
+else:
+
+    def __getattr__(name: str) -> Any:
+        """gpuaes.random, which is imported when it is first used."""
+        if name == "random":
+            return importlib.import_module(".random", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Device(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 from . import _memory
 from ._libcrypto import SecretBytes
@@ -42,7 +42,7 @@ def integers(values: Iterable[SupportsIndex], name: str) -> list[int]:
     except TypeError:
         raise TypeError(f"{name} is {values!r}: expected integers") from None
     if set(map(type, values)) <= {int}:
-        return values  # by C alone
+        return cast("list[int]", values)  # by C alone
     result = []
     for i, value in enumerate(values):
         try:

@@ -452,7 +452,7 @@ class Lane(Owner):
         binding, self.binding = self.binding, None
         retire((self,), functools.partial(self._free, binding))
 
-    def _free(self, binding: c_void_p) -> None:
+    def _free(self, binding: c_void_p | None) -> None:
         lib.gpuaes_stream_binding_close(binding)
         if self._slots:
             lib.gpuaes_pinned_free(self._slots[0].address, _RING_BYTES)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from array import array
 from itertools import repeat
 from operator import add, index, le, sub
-from typing import Any, Iterable, NamedTuple, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence, SupportsIndex
 
 from . import _memory
 from ._arguments import integers
 from ._columns import Column, are_apart, are_within, column, each, equal, every, greatest, least, repeated, woven
 from ._memory import Memory
+from ._types import Data, Numbers
 
 
 class Places:
@@ -41,9 +42,9 @@ class Pieces(NamedTuple):
     """Pieces of one array: piece i has bytes[i] bytes from begins[i] on, or each has `bytes`. The numbers are a sequence, a
     range, or an array of the array module or of NumPy."""
 
-    array: Any
-    begins: Sequence[int]
-    bytes: Sequence[int] | int
+    array: Data
+    begins: Numbers
+    bytes: Numbers | int
 
     def places(self, name: str, writable: bool = False) -> Places:
         whole = _memory.view(self.array, writable=writable, name=name)
@@ -101,7 +102,7 @@ def places_of(arrays: Sequence[Any], name: str, writable: bool = False) -> Place
     return Places(memories, column(addresses), column(lengths))
 
 
-def places_between(whole: Memory, offsets: Iterable[int]) -> Places:
+def places_between(whole: Memory, offsets: Iterable[SupportsIndex]) -> Places:
     """Message i of `whole` has its bytes from offsets[i] to offsets[i + 1]."""
     at: Any = offsets if hasattr(offsets, "__len__") else list(offsets)
     if len(at) < 2:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 from . import _gcm, _library, _memory
 from ._arguments import host_memory, secret_key, small_bytes, writable
 from ._gcm import TAG_BYTES
 from ._memory import Memory
 from ._owner import Unique
+from ._types import Buffer, Data, DataT, ElementsArray, OtherT, T
 from .errors import GpuaesError, InvalidTag
 
 __all__ = ["AESGCM"]
@@ -57,7 +58,7 @@ class AESGCM(Unique):
 
     _instead = "make another of the key, in each process"
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: Data) -> None:
         """`key` is bytes of the host; raises ValueError unless it has 16, 24 or 32 of them."""
         self._keys = _gcm.GcmKeys(secret_key(key))
 
@@ -74,7 +75,15 @@ class AESGCM(Unique):
             raise ValueError(f"bit_length is {bit_length!r}: expected 128, 192 or 256")
         return os.urandom(bit_length // 8)
 
-    def encrypt(self, nonce: Any, data: Any, associated_data: Any = None, *, out: Any = None) -> Any:
+    @overload
+    def encrypt(self, nonce: Data, data: Data, associated_data: Data | None = None, *, out: DataT) -> DataT: ...
+    @overload
+    def encrypt(self, nonce: Data, data: ElementsArray[T], associated_data: Data | None = None, *, out: None = None) -> T: ...
+    @overload
+    def encrypt(self, nonce: Data, data: OtherT, associated_data: Data | None = None, *, out: None = None) -> OtherT: ...
+    @overload
+    def encrypt(self, nonce: Data, data: Buffer, associated_data: Data | None = None, *, out: None = None) -> bytes: ...
+    def encrypt(self, nonce: Data, data: Any, associated_data: Data | None = None, *, out: Any = None) -> Any:
         """Returns the ciphertext of `data` and its tag of 16 bytes, in one piece.
 
         With `out`, a writable array of as many bytes in the same kind of memory, it is written there, and `out` is
@@ -100,7 +109,15 @@ class AESGCM(Unique):
                 )
             return self._finished(result, place, out)
 
-    def decrypt(self, nonce: Any, data: Any, associated_data: Any = None, *, out: Any = None) -> Any:
+    @overload
+    def decrypt(self, nonce: Data, data: Data, associated_data: Data | None = None, *, out: DataT) -> DataT: ...
+    @overload
+    def decrypt(self, nonce: Data, data: ElementsArray[T], associated_data: Data | None = None, *, out: None = None) -> T: ...
+    @overload
+    def decrypt(self, nonce: Data, data: OtherT, associated_data: Data | None = None, *, out: None = None) -> OtherT: ...
+    @overload
+    def decrypt(self, nonce: Data, data: Buffer, associated_data: Data | None = None, *, out: None = None) -> bytes: ...
+    def decrypt(self, nonce: Data, data: Any, associated_data: Data | None = None, *, out: Any = None) -> Any:
         """Returns the text of `data`, which ends with its tag of 16 bytes.
 
         `out` is as for encrypt(), without the tag: `decrypt(nonce, tensor, out=tensor[:-16])` works in place.
@@ -131,13 +148,13 @@ class AESGCM(Unique):
                 )
             return self._finished(result, place, out)
 
-    def encrypt_into(self, nonce: Any, data: Any, associated_data: Any, buf: Any) -> int:
+    def encrypt_into(self, nonce: Data, data: Data, associated_data: Data | None, buf: Data) -> int:
         """Writes what encrypt() returns to `buf`, which is as its `out`, and returns the number of bytes."""
         count = _memory.view(buf, writable=True, name="buf").bytes
         self._encrypt(nonce, data, associated_data, buf, "buf")
         return count
 
-    def decrypt_into(self, nonce: Any, data: Any, associated_data: Any, buf: Any) -> int:
+    def decrypt_into(self, nonce: Data, data: Data, associated_data: Data | None, buf: Data) -> int:
         """The same for decrypt(). Where it raises InvalidTag, `buf` has zeros."""
         count = _memory.view(buf, writable=True, name="buf").bytes
         self._decrypt(nonce, data, associated_data, buf, "buf")

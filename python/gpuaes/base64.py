@@ -13,12 +13,13 @@ import binascii
 import ctypes
 import re
 from ctypes import byref, c_size_t
-from typing import Any
+from typing import Any, overload
 
 from . import _driver, _library, _memory, _policy
 from ._arguments import writable
 from ._library import OK, lib
 from ._memory import Memory
+from ._types import Buffer, Data, DataT, ElementsArray, OtherT, T
 from .errors import GpuaesError
 
 __all__ = ["decode", "encode"]
@@ -30,6 +31,14 @@ _ALPHABET = re.compile(rb"[A-Za-z0-9+/]*")
 _lost: list[Any] = []
 
 
+@overload
+def encode(data: Data, *, out: DataT) -> DataT: ...
+@overload
+def encode(data: ElementsArray[T], *, out: None = None) -> T: ...
+@overload
+def encode(data: OtherT, *, out: None = None) -> OtherT: ...
+@overload
+def encode(data: Buffer, *, out: None = None) -> bytes: ...
 def encode(data: Any, *, out: Any = None) -> Any:
     """Returns the text of `data`, as base64.b64encode() does: bytes for bytes, for an array one of the same package and
     on the same device, with elements of one byte.
@@ -52,6 +61,14 @@ def encode(data: Any, *, out: Any = None) -> Any:
     return result
 
 
+@overload
+def decode(data: Data, *, out: DataT) -> DataT: ...
+@overload
+def decode(data: ElementsArray[T], *, out: None = None) -> T: ...
+@overload
+def decode(data: OtherT, *, out: None = None) -> OtherT: ...
+@overload
+def decode(data: Buffer, *, out: None = None) -> bytes: ...
 def decode(data: Any, *, out: Any = None) -> Any:
     """Returns what the text `data` encodes; `out` is as for encode().
 

@@ -21,7 +21,7 @@ from array import array
 from ctypes import byref
 from functools import partial
 from operator import add, and_, eq, ge, sub
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Generic, Iterable, Sequence, SupportsIndex, TypeVar, Union, overload
 
 from . import _driver, _library, _memory
 from ._arguments import KEY_BYTES, byte_strings, integers, place, secret_key
@@ -31,9 +31,14 @@ from ._library import BLOCK, OK, lib
 from ._memory import Memory
 from ._owner import Owner
 from ._places import Pieces, Places, check_apart, check_overlaps, places_between, places_of
+from ._types import ArrayT, Data, DeviceT, Keys, Numbers, OutT
 from .errors import GpuaesError, InvalidTag
 
 __all__ = ["Batch", "Pieces"]
+
+Strings = Union[Data, Pieces, Sequence[Data]]
+Arrays = Union[Data, Pieces, Sequence[Union[Data, Pieces]]]
+_Out = TypeVar("_Out", bound=Arrays)
 
 _OPS = {
     ("CTR", True): _library.CTR,
@@ -52,7 +57,7 @@ _NONCE_MOST = 128
 _NOT_QUEUED = 0xFF  # each byte of a status before the first queue()
 
 
-class Batch(Owner):
+class Batch(Owner, Generic[OutT, DeviceT]):
     """Messages of one mode and direction, in memory of one device.
 
     `out` is the results: a list of arrays for a list, one array for an array with offsets. `tags` of GCM encryption is
@@ -66,8 +71,32 @@ class Batch(Owner):
     A batch can be neither copied nor pickled.
     """
 
+    out: OutT
+    tags: Any
+    status: DeviceT
     _instead = "describe the messages again, in each process"
 
+    @overload
+    def __init__(
+        self: Batch[list[ArrayT], ArrayT],
+        mode: str, keys: Keys, messages: list[ArrayT] | tuple[ArrayT, ...], *, encrypt: bool, offsets: None = ...,
+        ivs: Strings | None = ..., aad: Sequence[Data] | None = ..., tags: Strings | None = ...,
+        tag_bytes: int = ..., key_numbers: Numbers | None = ..., out: None = ...,
+    ) -> None: ...  # fmt: skip
+    @overload
+    def __init__(
+        self: Batch[ArrayT, ArrayT],
+        mode: str, keys: Keys, messages: ArrayT, *, encrypt: bool, offsets: Iterable[SupportsIndex],
+        ivs: Strings | None = ..., aad: Sequence[Data] | None = ..., tags: Strings | None = ...,
+        tag_bytes: int = ..., key_numbers: Numbers | None = ..., out: None = ...,
+    ) -> None: ...  # fmt: skip
+    @overload
+    def __init__(
+        self: Batch[_Out, Any],
+        mode: str, keys: Keys, messages: Arrays, *, encrypt: bool, offsets: Iterable[SupportsIndex] | None = ...,
+        ivs: Strings | None = ..., aad: Sequence[Data] | None = ..., tags: Strings | None = ...,
+        tag_bytes: int = ..., key_numbers: Numbers | None = ..., out: _Out,
+    ) -> None: ...  # fmt: skip
     def __init__(
         self,
         mode: str,
@@ -75,12 +104,12 @@ class Batch(Owner):
         messages: Any,
         *,
         encrypt: bool,
-        offsets: Iterable[int] | None = None,
+        offsets: Iterable[SupportsIndex] | None = None,
         ivs: Any = None,
-        aad: Sequence[Any] | None = None,
+        aad: Sequence[Data] | None = None,
         tags: Any = None,
         tag_bytes: int = 16,
-        key_numbers: Sequence[int] | None = None,
+        key_numbers: Numbers | None = None,
         out: Any = None,
     ) -> None:
         """Describes the messages to their device, on the current stream.
@@ -173,7 +202,7 @@ class Batch(Owner):
         check_overlaps(parts, targets)
         return out, targets
 
-    def _take_keys(self, keys: Any, key_numbers: Sequence[int] | None, lane: _driver.Lane) -> Sequence[int] | None:
+    def _take_keys(self, keys: Any, key_numbers: Numbers | None, lane: _driver.Lane) -> Sequence[int] | None:
         """Keeps the schedule of the only key, or sends keys to the device, and returns the numbers by which messages
         have those."""
         sequence = [keys] if not isinstance(keys, (list, tuple)) else list(keys)
@@ -479,7 +508,7 @@ class _Blob:
         self.data[at : at + len(part)] = part
 
 
-def _parts(messages: Any, offsets: Iterable[int] | None) -> tuple[Places, Any]:
+def _parts(messages: Any, offsets: Iterable[SupportsIndex] | None) -> tuple[Places, Any]:
     """Where the messages are, and the array of which they are parts."""
     if isinstance(messages, Pieces):
         if offsets is not None:

@@ -38,7 +38,7 @@ class _AsInCryptography(Exception):
     there by then: to import it would open cryptography's own OpenSSL.
     """
 
-    def __new__(cls, *arguments: object) -> Any:
+    def __new__(cls: Any, *arguments: object) -> Any:
         theirs = getattr(sys.modules.get("cryptography.exceptions"), cls.__name__, None)
         if theirs is not None and not issubclass(cls, theirs):
             cls = _with(cls, theirs)

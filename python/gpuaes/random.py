@@ -29,7 +29,7 @@ import sys
 import threading
 from ctypes import byref
 from types import TracebackType
-from typing import Any
+from typing import Any, SupportsFloat, SupportsIndex, overload
 
 from . import _driver, _fork, _library, _memory, _random_cpu
 from ._driver import Lane
@@ -39,6 +39,7 @@ from ._library import RANDOM_UNIFORM_BFLOAT16, RANDOM_UNIFORM_FLOAT16, Random, l
 from ._libcrypto import SecretBytes
 from ._memory import Memory
 from ._owner import Owner
+from ._types import ArrayT, Data, DataT, Device, ElementsArray, Integers, OtherT, T
 from .errors import GpuaesError
 
 __all__ = ["Generator"]
@@ -101,7 +102,13 @@ class Generator(Owner):
 
     _instead = "make another in each process; state() and set_state() hand on the same numbers"
 
-    def __init__(self, seed: int | str | _Bytes | None = None, device: Any = None, *, forward_secure: bool = False) -> None:
+    def __init__(
+        self,
+        seed: SupportsIndex | str | _Bytes | bytearray | None = None,
+        device: Device | None = None,
+        *,
+        forward_secure: bool = False,
+    ) -> None:
         """`seed` None is a key of os.urandom(). 32 bytes are the key itself; of an int or a str it is the SHA-256 of
         "gpuaes.random int " and its decimal digits, or "gpuaes.random str " and its UTF-8. A key is as hard to guess
         as its seed. A str that begins as the name of a device does, "cuda" or "cpu", is refused: PyTorch's generators
@@ -177,7 +184,7 @@ class Generator(Owner):
                 ctypes.string_at(key.address, KEY_BYTES), self._position, self._kind, self._forward_secure
             )
 
-    def set_state(self, state: _Bytes) -> None:
+    def set_state(self, state: _Bytes | bytearray | memoryview) -> None:
         """Continues from a state(), also in another process, or on another machine."""
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise ValueError(f"state is {type(state).__name__}: expected {_FORMAT.size} bytes of state()")
@@ -257,7 +264,7 @@ class Generator(Owner):
         if place != self._device:
             raise ValueError(f"tensor is in memory of {place}: expected {self._device}, the device of the generator")
 
-    def random_(self, tensor: Any, low: int | None = None, high: int | None = None) -> Any:
+    def random_(self, tensor: DataT, low: SupportsIndex | None = None, high: SupportsIndex | None = None) -> DataT:
         """Fills a tensor with integers from `low` to `high` - 1; with one limit alone, it is `high`, from 0 on. All are
         as likely, with a relative error of 2^-32 at most; where there are more than 2^32 of them, of 2^-64. Without
         limits, every value of the type is as likely, and the tensor's bytes are the keystream.
@@ -265,11 +272,13 @@ class Generator(Owner):
         Takes int8 to int64, uint8 to uint64, and bool."""
         return self._random(tensor, *_writable(tensor), low, high)
 
-    def random_like(self, tensor: Any, low: int | None = None, high: int | None = None) -> Any:
+    def random_like(self, tensor: ArrayT, low: SupportsIndex | None = None, high: SupportsIndex | None = None) -> ArrayT:
         """Returns a new tensor of random_()."""
         return self._random(*_empty_like(tensor), low, high)
 
-    def _random(self, tensor: Any, memory: Memory, dtype: str, low: int | None, high: int | None) -> Any:
+    def _random(
+        self, tensor: DataT, memory: Memory, dtype: str, low: SupportsIndex | None, high: SupportsIndex | None
+    ) -> DataT:
         if dtype != "bool" and dtype not in _INTEGERS:
             raise TypeError(f"tensor has elements of {dtype}: expected integers or bool; uniform_() is for others")
         if low is None and high is None:
@@ -288,7 +297,7 @@ class Generator(Owner):
         self._fill(memory, _range(first, last, bits // 8))
         return tensor
 
-    def uniform_(self, tensor: Any, low: float = 0.0, high: float = 1.0) -> Any:
+    def uniform_(self, tensor: DataT, low: SupportsFloat = 0.0, high: SupportsFloat = 1.0) -> DataT:
         """Fills a tensor with numbers from `low` to `high`, without `high` but for rounding: multiples of 2^-24 of the
         distance, of float64 2^-53. Takes float16, bfloat16, float32 and float64.
 
@@ -297,11 +306,11 @@ class Generator(Owner):
         is `high`."""
         return self._uniform(tensor, *_writable(tensor), low, high)
 
-    def uniform_like(self, tensor: Any, low: float = 0.0, high: float = 1.0) -> Any:
+    def uniform_like(self, tensor: ArrayT, low: SupportsFloat = 0.0, high: SupportsFloat = 1.0) -> ArrayT:
         """Returns a new tensor of uniform_()."""
         return self._uniform(*_empty_like(tensor), low, high)
 
-    def _uniform(self, tensor: Any, memory: Memory, dtype: str, low: float, high: float) -> Any:
+    def _uniform(self, tensor: DataT, memory: Memory, dtype: str, low: SupportsFloat, high: SupportsFloat) -> DataT:
         kind = _kind_of(dtype, 0)
         low, high = _rounded(_number(low, "low", dtype), dtype), _rounded(_number(high, "high", dtype), dtype)
         if low > high or not _is_finite(high - low, "float64" if dtype == "float64" else "float32"):
@@ -309,7 +318,7 @@ class Generator(Owner):
         self._fill(memory, Random(kind=kind, scale=high - low, shift=low))
         return tensor
 
-    def normal_(self, tensor: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    def normal_(self, tensor: DataT, mean: SupportsFloat = 0.0, std: SupportsFloat = 1.0) -> DataT:
         """Fills a tensor with normal numbers, after Box and Muller; none is farther from the mean than 6.77 times
         `std`, of float64 8.66. Takes float16, bfloat16, float32 and float64.
 
@@ -317,11 +326,11 @@ class Generator(Owner):
         float16 becomes infinite."""
         return self._normal(tensor, *_writable(tensor), mean, std)
 
-    def normal_like(self, tensor: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    def normal_like(self, tensor: ArrayT, mean: SupportsFloat = 0.0, std: SupportsFloat = 1.0) -> ArrayT:
         """Returns a new tensor of normal_()."""
         return self._normal(*_empty_like(tensor), mean, std)
 
-    def _normal(self, tensor: Any, memory: Memory, dtype: str, mean: float, std: float) -> Any:
+    def _normal(self, tensor: DataT, memory: Memory, dtype: str, mean: SupportsFloat, std: SupportsFloat) -> DataT:
         kind = _kind_of(dtype, 1)
         mean, std = _number(mean, "mean", dtype), _number(std, "std", dtype)
         if std < 0:
@@ -329,16 +338,16 @@ class Generator(Owner):
         self._fill(memory, Random(kind=kind, scale=std, shift=mean))
         return tensor
 
-    def bernoulli_(self, tensor: Any, p: float = 0.5) -> Any:
+    def bernoulli_(self, tensor: DataT, p: SupportsFloat = 0.5) -> DataT:
         """Fills a tensor with 1, with the probability `p` (to 2^-63), and 0. Takes bool, int8 to int64, uint8 to uint64,
         float16, bfloat16, float32 and float64."""
         return self._bernoulli(tensor, *_writable(tensor), p)
 
-    def bernoulli_like(self, tensor: Any, p: float = 0.5) -> Any:
+    def bernoulli_like(self, tensor: ArrayT, p: SupportsFloat = 0.5) -> ArrayT:
         """Returns a new tensor of bernoulli_()."""
         return self._bernoulli(*_empty_like(tensor), p)
 
-    def _bernoulli(self, tensor: Any, memory: Memory, dtype: str, p: float) -> Any:
+    def _bernoulli(self, tensor: DataT, memory: Memory, dtype: str, p: SupportsFloat) -> DataT:
         _check_known(dtype)
         p = _number(p, "p")
         if not 0 <= p <= 1:
@@ -347,7 +356,25 @@ class Generator(Owner):
         self._fill(memory, Random(kind=RANDOM_BERNOULLI, element_bytes=size, probability=p, success=one))
         return tensor
 
-    def randint(self, low: int, high: int | None = None, size: int | None = None, *, like: Any = None) -> Any:
+    @overload
+    def randint(  # pyright: ignore[reportOverlappingOverload]  # without `size` it is the first
+        self, low: SupportsIndex, high: SupportsIndex | None = ..., size: None = ..., *, like: Data | None = ...
+    ) -> int: ...
+    @overload
+    def randint(
+        self, low: SupportsIndex, high: SupportsIndex | None = ..., size: SupportsIndex = ..., *, like: ElementsArray[T]
+    ) -> T: ...
+    @overload
+    def randint(
+        self, low: SupportsIndex, high: SupportsIndex | None = ..., size: SupportsIndex = ..., *, like: OtherT
+    ) -> OtherT: ...
+    @overload
+    def randint(
+        self, low: SupportsIndex, high: SupportsIndex | None = ..., size: SupportsIndex = ..., *, like: None = None
+    ) -> Integers: ...
+    def randint(
+        self, low: SupportsIndex, high: SupportsIndex | None = None, size: SupportsIndex | None = None, *, like: Any = None
+    ) -> Any:
         """Returns an int from `low` to `high` - 1 (from 0 to `low` - 1, where `high` is None), or with `size` an array
         of so many int64: of the package and on the device of the array `like`; where that is None, of NumPy if the
         program has imported it, else array.array."""
@@ -370,7 +397,13 @@ class Generator(Owner):
         self._fill(memory, _range(first, last, 8))
         return result
 
-    def permutation(self, n: int, *, like: Any = None) -> Any:
+    @overload
+    def permutation(self, n: SupportsIndex, *, like: ElementsArray[T]) -> T: ...
+    @overload
+    def permutation(self, n: SupportsIndex, *, like: OtherT) -> OtherT: ...
+    @overload
+    def permutation(self, n: SupportsIndex, *, like: None = None) -> Integers: ...
+    def permutation(self, n: SupportsIndex, *, like: Any = None) -> Any:
         """Returns the integers from 0 to n - 1 in random order, each order as likely; the array is as of randint().
 
         Each number gets 64 random bits, by which they are sorted; where two have got the same, all draw again. Waits
@@ -384,7 +417,7 @@ class Generator(Owner):
                 if order is not None:
                     return order
 
-    def bytes(self, count: int) -> _Bytes:
+    def bytes(self, count: SupportsIndex) -> _Bytes:
         """Returns random bytes."""
         data = bytearray(_length(count, "count"))
         memory = _memory.view(data)
@@ -489,7 +522,7 @@ def _length(value: Any, name: str) -> int:
     return count
 
 
-def _limits(low: int | None, high: int | None) -> tuple[int, int]:
+def _limits(low: SupportsIndex | None, high: SupportsIndex | None) -> tuple[int, int]:
     """The least and the greatest of integers from `low` to `high` - 1, or from 0 to the one that is given."""
     if low is None or high is None:
         low, high = 0, low if high is None else high
@@ -522,14 +555,15 @@ def _kind_of(dtype: str, normal: int) -> int:
     return _FLOATS[dtype][normal]
 
 
-def _empty_like(tensor: Any) -> tuple[Any, Memory, str]:
+def _empty_like(tensor: ArrayT) -> tuple[ArrayT, Memory, str]:
     """A new tensor, where it lies, and the type of its elements."""
     model = _memory.view(tensor, name="tensor")
     if model.kind not in _PACKAGES:
         raise TypeError(f"tensor is {type(tensor).__name__}: expected an array of PyTorch, CuPy, NumPy or JAX")
     dtype = _dtype_of(tensor, model)
     _check_known(dtype)
-    return *_memory.new_like(model, tuple(tensor.shape), dtype), dtype
+    array: Any = tensor
+    return *_memory.new_like(model, tuple(array.shape), dtype), dtype
 
 
 def _dtype_of(tensor: Any, memory: Memory) -> str:

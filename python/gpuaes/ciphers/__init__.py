@@ -18,7 +18,7 @@ import ctypes
 import functools
 import threading
 from ctypes import byref
-from typing import Any
+from typing import Any, overload
 
 from .. import _driver, _fork, _library, _memory, _policy
 from .._arguments import place as place_words
@@ -28,6 +28,7 @@ from .._library import BLOCK, OK, lib
 from .._libcrypto import CpuCipher
 from .._memory import Memory
 from .._owner import Owner
+from .._types import Buffer, Data, ElementsArray, OtherT, T
 from ..errors import AlreadyFinalized, GpuaesError
 from . import algorithms, modes
 from .algorithms import AES
@@ -130,6 +131,12 @@ class CipherContext(Owner):
 
     # ---- Calls ------------------------------------------------------------------------
 
+    @overload
+    def update(self, data: ElementsArray[T]) -> T: ...
+    @overload
+    def update(self, data: OtherT) -> OtherT: ...
+    @overload
+    def update(self, data: Buffer) -> bytes: ...
     def update(self, data: Any) -> Any:
         """Returns the next piece of the result, of the package and on the device of `data`; bytes for bytes."""
         memory = _memory.view(data)
@@ -149,7 +156,7 @@ class CipherContext(Owner):
             _memory.written(place)
         return result
 
-    def update_into(self, data: Any, buf: Any) -> int:
+    def update_into(self, data: Data, buf: Data) -> int:
         """Writes the next piece of the result to the beginning of `buf`, and returns its bytes: those of `data`, but
         for blocks that wait.
 
@@ -183,7 +190,7 @@ class CipherContext(Owner):
             self._forget()
         return b""
 
-    def reset_nonce(self, nonce: Any) -> None:
+    def reset_nonce(self, nonce: Data) -> None:
         """Begins another message of CTR with the same key."""
         if self._mode != "CTR":
             raise ValueError(f"the mode is {self._mode}: expected CTR, which has a nonce")

@@ -5,11 +5,10 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._arguments import secret_key
 from .._libcrypto import SecretBytes
 from .._owner import Unique
+from .._types import Data
 
 __all__ = ["AES"]
 
@@ -22,7 +21,7 @@ class AES(Unique):
     name = "AES"
     block_size = 128
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: Data) -> None:
         self._key: SecretBytes = secret_key(key)
 
     def _facts(self) -> str:

@@ -5,10 +5,9 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._arguments import small_bytes
 from .._library import BLOCK
+from .._types import Data
 
 __all__ = ["CBC", "CTR", "ECB"]
 
@@ -26,7 +25,7 @@ class CBC:
 
     name = "CBC"
 
-    def __init__(self, initialization_vector: Any) -> None:
+    def __init__(self, initialization_vector: Data) -> None:
         self.initialization_vector = small_bytes(initialization_vector, "initialization_vector", BLOCK, BLOCK)
 
 
@@ -36,5 +35,5 @@ class CTR:
 
     name = "CTR"
 
-    def __init__(self, nonce: Any) -> None:
+    def __init__(self, nonce: Data) -> None:
         self.nonce = small_bytes(nonce, "nonce", BLOCK, BLOCK)

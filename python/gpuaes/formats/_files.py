@@ -12,9 +12,11 @@ import secrets
 import stat
 from typing import Any, Iterator
 
+from .._types import AnyPath
+
 
 @contextlib.contextmanager
-def replacing(path: Any, buffering: int = -1) -> Iterator[Any]:
+def replacing(path: AnyPath, buffering: int = -1) -> Iterator[Any]:
     """A file that takes the place of `path`, or of the file that a symbolic link there names, once it is complete. Until
     then nobody can foresee its name, and nobody else can open it. Its mode is then that of the old file, or what the
     umask leaves. An exception leaves `path` as it was. Raises ValueError where that is no regular file."""

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Union
 
 from .. import _driver, _memory
 from .._arguments import KEY_BYTES, small_bytes
+from .._types import Data
 from ..aead import AESGCM
 from . import _thrift
 from ._parquet_footer import ORDINALS, Algorithm, Footer, RefusedFile, key_metadata, parse, placed
@@ -21,7 +22,7 @@ from ._thrift import BINARY, I32, I64, STRUCT, Struct
 
 __all__ = ["Chunk", "File", "FindKey", "Page"]
 
-FindKey = Callable[[Union[str, None], Union[bytes, None]], Union[bytes, None]]
+FindKey = Callable[[Union[str, None], Union[bytes, None]], Union[Data, None]]
 _BEFORE_MOST = 1 << 16  # bytes of a field that is read before the footer is authentic
 _END = 8  # the length of the footer, and a magic number
 _FOOTER, _METADATA, _PAGE, _DICTIONARY, _PAGE_HEADER, _DICTIONARY_HEADER = range(6)

@@ -99,6 +99,7 @@ class Device:
                 chosen = [modules[i] for i in numbers]
                 keys = {key: i for i, key in enumerate(dict.fromkeys(module.key for module in chosen))}
                 sizes = [module.size for module in chosen]
+                aad: list[Any] = [module.aad for module in chosen]
                 ivs = [bytes(module.data[module.at - NONCE : module.at]) for module in chosen]
                 has_tags = chosen[0].tag > 0
                 batch = Batch(
@@ -107,7 +108,7 @@ class Device:
                     Pieces(source, [source_at[i] for i in numbers], sizes),
                     encrypt=False,
                     ivs=ivs if has_tags else [iv + _FIRST_COUNTER for iv in ivs],
-                    aad=[module.aad for module in chosen] if has_tags and chosen[0].aad is not None else None,
+                    aad=aad if has_tags and aad[0] is not None else None,
                     tags=[bytes(module.data[module.end - TAG : module.end]) for module in chosen] if has_tags else None,
                     key_numbers=[keys[module.key] for module in chosen],
                     out=Pieces(target, [target_at[i] for i in numbers], sizes),

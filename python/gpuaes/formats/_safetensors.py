@@ -13,10 +13,11 @@ import importlib
 import json
 import os
 import re
-from typing import Any, Iterable, NamedTuple
+from typing import Any, Iterable, NamedTuple, TypeVar
 
 from .. import _driver, _library, _memory
 from .._library import lib
+from .._types import AnyPath
 from ._files import replacing
 
 METADATA = "__metadata__"
@@ -50,12 +51,16 @@ class Entry(NamedTuple):
     shape: list[int]
 
 
+_FileT = TypeVar("_FileT", bound="File")
+
+
 class File:
     """An open file, whose header has been checked: `header` as bytes, `entries`, {NAME: Entry} in the order of their
     data, and `metadata`. Use it by `with`."""
 
-    def __init__(self, path: Any) -> None:
-        self._pinned, self._passed = 0, [None, None]
+    def __init__(self, path: AnyPath) -> None:
+        self._pinned = 0
+        self._passed: list[_driver._Event | None] = [None, None]
         self._file = open(path, "rb", buffering=0)
         try:
             self._parse(os.fstat(self._file.fileno()).st_size)
@@ -125,7 +130,7 @@ class File:
         if passed:
             passed.wait()
 
-    def __enter__(self) -> File:
+    def __enter__(self: _FileT) -> _FileT:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -186,7 +191,7 @@ def _entry(name: str, entry: Any) -> Entry:
         raise RefusedFile(f"tensor {name}: its place is not made of two numbers")
     if offsets[1] - offsets[0] != count:
         raise RefusedFile(f"tensor {name}: {offsets[1] - offsets[0]} bytes are not those of its type and shape")
-    return Entry(*offsets, entry["dtype"], entry["shape"])
+    return Entry(offsets[0], offsets[1], entry["dtype"], entry["shape"])
 
 
 def bytes_of_shape(name: str, kind: Any, shape: Any) -> int:
@@ -315,7 +320,7 @@ class Package:
 # ---- Writing ----------------------------------------------------------------------------------
 
 
-def write_file(path: Any, header: bytes, arrays: Iterable[Any]) -> None:
+def write_file(path: AnyPath, header: bytes, arrays: Iterable[Any]) -> None:
     """Writes a whole file, or nothing."""
     with replacing(path) as file:
         file.write(len(header).to_bytes(8, "little"))

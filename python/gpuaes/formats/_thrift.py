@@ -51,7 +51,8 @@ class Struct(Dict[int, Tuple[int, Any]]):
 
     def elements(self, number: int, wire: int, name: str) -> list[Any]:
         """The elements of a list that must be there."""
-        element, values = self.must(number, LIST, name)  # type: int, list[Any]
+        values: list[Any]
+        element, values = self.must(number, LIST, name)
         if element != wire and values:
             raise Malformed(f"{name} has elements of type {element}, not {_NAMES[wire - 1]}")
         return values

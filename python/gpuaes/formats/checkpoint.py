@@ -15,21 +15,27 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from typing import Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Literal, Mapping, overload
 
 from .._arguments import small_bytes
 from .._gcm import TAG_BYTES
+from .._types import AnyPath, Array, Data, Device
 from ..aead import AESGCM
 from ..errors import InvalidTag
 from ._safetensors import Bytes, File, Package, RefusedFile
 from ._safetensors import bytes_of_shape, check_metadata, make_header, parse_object, write_file
+
+if TYPE_CHECKING:
+    import cupy
+    import numpy
+    import torch
 
 __all__ = ["RefusedFile", "decrypt_file", "encrypt_file", "load_file", "read_metadata", "save_file"]
 
 _HEADER, _SALT_BYTES, _INFO = "gpuaes.header", 32, b"gpuaes checkpoint 1"
 
 
-def save_file(tensors: dict[str, Any], path: Any, key: Any, metadata: dict[str, str] | None = None) -> None:
+def save_file(tensors: Mapping[str, Array], path: AnyPath, key: Data, metadata: dict[str, str] | None = None) -> None:
     """Writes {NAME: tensor} of PyTorch, CuPy or NumPy, each encrypted where it is, and `metadata`, {TEXT: TEXT}. `key`
     has 32 bytes.
 
@@ -47,7 +53,19 @@ def save_file(tensors: dict[str, Any], path: Any, key: Any, metadata: dict[str, 
     _seal(path, originals, lambda name: packages[type(tensors[name])].bytes_of(tensors[name]), key, metadata)
 
 
-def load_file(path: Any, key: Any, device: Any = None, *, package: str = "torch") -> dict[str, Any]:
+@overload
+def load_file(
+    path: AnyPath, key: Data, device: Device | None = None, *, package: Literal["torch"] = "torch"
+) -> dict[str, torch.Tensor]: ...
+@overload
+def load_file(
+    path: AnyPath, key: Data, device: Device | None = None, *, package: Literal["cupy"]
+) -> dict[str, cupy.ndarray]: ...
+@overload
+def load_file(
+    path: AnyPath, key: Data, device: None = None, *, package: Literal["numpy"]
+) -> dict[str, numpy.ndarray[Any, Any]]: ...
+def load_file(path: AnyPath, key: Data, device: Device | None = None, *, package: str = "torch") -> dict[str, Any]:
     """Returns {NAME: tensor} of PyTorch, or of `package`, "cupy" or "numpy". Each is read into memory of `device`, and
     decrypted there. Raises RefusedFile."""
     maker = Package(package, device)
@@ -55,13 +73,13 @@ def load_file(path: Any, key: Any, device: Any = None, *, package: str = "torch"
         return {name: maker.shaped(name, text, *sealed.originals[name]) for name, text in sealed.texts(maker)}
 
 
-def read_metadata(path: Any, key: Any) -> dict[str, str]:
+def read_metadata(path: AnyPath, key: Data) -> dict[str, str]:
     """Returns the `metadata` of save_file(). Raises RefusedFile."""
     with _Sealed(path, key) as sealed:
         return sealed.metadata
 
 
-def encrypt_file(source: Any, target: Any, key: Any) -> None:
+def encrypt_file(source: AnyPath, target: AnyPath, key: Data) -> None:
     """Writes `target` from a file of safetensors. Tensors may have any type. Raises RefusedFile for `source`."""
     with File(source) as file:
 
@@ -74,14 +92,14 @@ def encrypt_file(source: Any, target: Any, key: Any) -> None:
         _seal(target, originals, text, key, file.metadata)
 
 
-def decrypt_file(source: Any, target: Any, key: Any) -> None:
+def decrypt_file(source: AnyPath, target: AnyPath, key: Data) -> None:
     """The inverse: writes a file of safetensors."""
     with _Sealed(source, key) as sealed:
         entries = [(name, *both, bytes_of_shape(name, *both)) for name, both in sealed.originals.items()]
         write_file(target, make_header(entries, sealed.metadata), (text for _, text in sealed.texts(Bytes)))
 
 
-def _file_key(key: Any, salt: bytes) -> bytes:
+def _file_key(key: Data, salt: bytes) -> bytes:
     """HKDF with SHA-256, of whose second step 32 bytes are one block."""
     secret = hmac.digest(salt, small_bytes(key, "key", 32, 32), "sha256")
     return hmac.digest(secret, _INFO + b"\x01", "sha256")
@@ -99,7 +117,7 @@ def _check_text(text: str, what: str) -> None:
         raise ValueError(f"{what} has half of a surrogate pair: expected text that UTF-8 can encode") from None
 
 
-def _seal(path: Any, originals: dict[str, Any], text: Callable[[str], Any], key: Any, metadata: Any) -> None:
+def _seal(path: AnyPath, originals: dict[str, Any], text: Callable[[str], Any], key: Data, metadata: Any) -> None:
     """Writes tensors of {NAME: (TYPE, SHAPE)}, one after the other."""
     for name in originals:
         _check_text(name, f"the tensor {name!r}")
@@ -130,7 +148,7 @@ class _Sealed(File):
     """An encrypted file whose header is authentic: `originals`, {NAME: (TYPE, SHAPE)}, and the `metadata` of
     save_file()."""
 
-    def __init__(self, path: Any, key: Any) -> None:
+    def __init__(self, path: AnyPath, key: Data) -> None:
         super().__init__(path)
         try:
             self._authenticate(key)
@@ -138,7 +156,7 @@ class _Sealed(File):
             self.__exit__()
             raise
 
-    def _authenticate(self, key: Any) -> None:
+    def _authenticate(self, key: Data) -> None:
         about = self.metadata
         if _HEADER not in self.entries or not about.keys() >= {"gpuaes", "salt", "tensors"}:
             raise RefusedFile("header: it is not encrypted, or damaged")

@@ -14,17 +14,23 @@ from __future__ import annotations
 import base64
 import contextlib
 from array import array
-from typing import Any, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, Iterator, Literal, NamedTuple, overload
 
 from .. import _library, _memory
 from .._arguments import small_bytes
 from .._columns import repeated
 from .._gcm import TAG_BYTES
+from .._types import AnyPath, Data, Device
 from ..aead import AESGCM
 from ..batch import Batch, Pieces
 from ..errors import GpuaesError, InvalidTag
 from ._nonces import counted
 from ._safetensors import METADATA, File, Package, RefusedFile, compact, parse_object
+
+if TYPE_CHECKING:
+    import cupy
+    import numpy
+    import torch
 
 __all__ = ["RefusedFile", "load_file", "read_metadata", "read_tensors"]
 
@@ -36,16 +42,46 @@ _ALLOWS_ALL = "package model\nallow = true"
 _WAVE_BYTES = 256 << 20  # of whole tensors, which one launch decrypts
 
 
-def load_file(path: Any, key: Any, verify_key: Any, device: Any = None, **how: Any) -> dict[str, Any]:
+@overload
+def load_file(
+    path: AnyPath, key: Data, verify_key: Data, device: Device | None = None,
+    *, package: Literal["torch"] = "torch", allow_plain: bool = ..., ignore_policy: bool = ...,
+) -> dict[str, torch.Tensor]: ...  # fmt: skip
+@overload
+def load_file(
+    path: AnyPath, key: Data, verify_key: Data, device: Device | None = None,
+    *, package: Literal["cupy"], allow_plain: bool = ..., ignore_policy: bool = ...,
+) -> dict[str, cupy.ndarray]: ...  # fmt: skip
+@overload
+def load_file(
+    path: AnyPath, key: Data, verify_key: Data, device: None = None,
+    *, package: Literal["numpy"], allow_plain: bool = ..., ignore_policy: bool = ...,
+) -> dict[str, numpy.ndarray[Any, Any]]: ...  # fmt: skip
+def load_file(path: AnyPath, key: Data, verify_key: Data, device: Any = None, **how: Any) -> dict[str, Any]:
     """Returns all that read_tensors() yields, and takes the same arguments."""
     return dict(read_tensors(path, key, verify_key, device, **how))
 
 
+@overload
 def read_tensors(
-    path: Any,
-    key: Any,
-    verify_key: Any,
-    device: Any = None,
+    path: AnyPath, key: Data, verify_key: Data, device: Device | None = None,
+    *, package: Literal["torch"] = "torch", allow_plain: bool = ..., ignore_policy: bool = ...,
+) -> Iterator[tuple[str, torch.Tensor]]: ...  # fmt: skip
+@overload
+def read_tensors(
+    path: AnyPath, key: Data, verify_key: Data, device: Device | None = None,
+    *, package: Literal["cupy"], allow_plain: bool = ..., ignore_policy: bool = ...,
+) -> Iterator[tuple[str, cupy.ndarray]]: ...  # fmt: skip
+@overload
+def read_tensors(
+    path: AnyPath, key: Data, verify_key: Data, device: None = None,
+    *, package: Literal["numpy"], allow_plain: bool = ..., ignore_policy: bool = ...,
+) -> Iterator[tuple[str, numpy.ndarray[Any, Any]]]: ...  # fmt: skip
+def read_tensors(
+    path: AnyPath,
+    key: Data,
+    verify_key: Data,
+    device: Device | None = None,
     *,
     package: str = "torch",
     allow_plain: bool = False,
@@ -77,7 +113,7 @@ def read_tensors(
         yield from file.opened(wave, maker)
 
 
-def read_metadata(path: Any, verify_key: Any) -> dict[str, str]:
+def read_metadata(path: AnyPath, verify_key: Data) -> dict[str, str]:
     """Returns the metadata that the file was saved with. Raises as read_tensors()."""
     with _Signed(path, verify_key) as file:
         ours = {_KEYS, _ENCRYPTION, _POLICY, _SIGNATURE}
@@ -102,7 +138,7 @@ class _Secrets(NamedTuple):
 class _Signed(File):
     """A file whose header has the signature of a key."""
 
-    def __init__(self, path: Any, verify_key: Any) -> None:
+    def __init__(self, path: AnyPath, verify_key: Data) -> None:
         super().__init__(path)
         try:
             self._verify(small_bytes(verify_key, "verify_key", 32, 32))
@@ -146,7 +182,7 @@ class _Signed(File):
                 f"header: {_POLICY} does not simply allow everything, and is not evaluated: expected ignore_policy=True"
             )
 
-    def unwrap(self, key: Any, allow_plain: bool) -> None:
+    def unwrap(self, key: Data, allow_plain: bool) -> None:
         """Decrypts the keys of all tensors, and checks how many chunks they have."""
         algorithm = self._algorithm("enc")
         if algorithm not in _KEY_BYTES:

@@ -15,11 +15,12 @@ from __future__ import annotations
 import hmac
 import os
 from operator import add, sub
-from typing import Any, Sequence
+from typing import Any, overload
 
 from .. import _driver, _memory
 from .._columns import Column, are_apart, each, edges, greatest, least
 from .._places import check_apart, row
+from .._types import Data, DataT, ElementsArray, Keys, Numbers, OtherT, T
 from ..batch import Batch, Pieces
 
 __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
@@ -50,14 +51,29 @@ def tenant_key(master_key: bytes, cache_salt: str, bits: int = 128) -> bytes:
     return hmac.digest(secret, _INFO + cache_salt.encode() + b"\x01", "sha256")[: bits // 8]
 
 
+@overload
 def encrypt(
-    keys: Any,
+    keys: Keys, blocks: Data, sizes: Numbers,
+    *, key_numbers: Numbers | None = ..., out: DataT, places: Numbers | None = ...,
+) -> DataT: ...  # fmt: skip
+@overload
+def encrypt(
+    keys: Keys, blocks: ElementsArray[T], sizes: Numbers,
+    *, key_numbers: Numbers | None = ..., out: None = None, places: Numbers | None = ...,
+) -> T: ...  # fmt: skip
+@overload
+def encrypt(
+    keys: Keys, blocks: OtherT, sizes: Numbers,
+    *, key_numbers: Numbers | None = ..., out: None = None, places: Numbers | None = ...,
+) -> OtherT: ...  # fmt: skip
+def encrypt(
+    keys: Keys,
     blocks: Any,
-    sizes: Sequence[int],
+    sizes: Numbers,
     *,
-    key_numbers: Sequence[int] | None = None,
+    key_numbers: Numbers | None = None,
     out: Any = None,
-    places: Sequence[int] | None = None,
+    places: Numbers | None = None,
 ) -> Any:
     """Returns the frames of blocks that follow each other in `blocks`; block i has sizes[i] bytes.
 
@@ -107,14 +123,29 @@ def encrypt(
     return target
 
 
+@overload
 def decrypt(
-    keys: Any,
+    keys: Keys, frames: Data, sizes: Numbers,
+    *, key_numbers: Numbers | None = ..., out: DataT, places: Numbers | None = ...,
+) -> DataT: ...  # fmt: skip
+@overload
+def decrypt(
+    keys: Keys, frames: ElementsArray[T], sizes: Numbers,
+    *, key_numbers: Numbers | None = ..., out: None = None, places: Numbers | None = ...,
+) -> T: ...  # fmt: skip
+@overload
+def decrypt(
+    keys: Keys, frames: OtherT, sizes: Numbers,
+    *, key_numbers: Numbers | None = ..., out: None = None, places: Numbers | None = ...,
+) -> OtherT: ...  # fmt: skip
+def decrypt(
+    keys: Keys,
     frames: Any,
-    sizes: Sequence[int],
+    sizes: Numbers,
     *,
-    key_numbers: Sequence[int] | None = None,
+    key_numbers: Numbers | None = None,
     out: Any = None,
-    places: Sequence[int] | None = None,
+    places: Numbers | None = None,
 ) -> Any:
     """Returns the blocks of frames, one after the other, in a new array or in `out`; sizes[i] is the length of block i,
     which a frame does not have. Frame i begins at places[i] of `frames`, or where the one before it ends.
@@ -150,7 +181,7 @@ def decrypt(
     return texts
 
 
-def _columns(sizes: Sequence[int], places: Sequence[int] | None) -> tuple[Column, Column, Column]:
+def _columns(sizes: Numbers, places: Numbers | None) -> tuple[Column, Column, Column]:
     """The lengths of blocks, where they begin, and where their frames begin."""
     try:
         lengths = row(sizes, "sizes")

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import ctypes
 from itertools import accumulate
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Iterable, Mapping, NamedTuple, Sequence, TypeVar, Union, overload
 
 from .. import _memory
 from .._arguments import small_bytes
+from .._types import ArrayT, Buffer, Data
 from ._parquet_file import File, FindKey, Page
 from ._parquet_footer import PREFIX_MOST, RefusedFile
 from ._parquet_keys import KmsKeys
@@ -27,23 +28,52 @@ from ._parquet_modules import Device
 __all__ = ["KmsKeys", "Page", "Plain", "RefusedFile", "decrypt"]
 
 
-class Plain(NamedTuple):
-    """`file` is a Parquet file; `pages` are those that were decrypted, and `left` the columns that are not in it."""
+_FileT = TypeVar("_FileT")
 
-    file: Any
-    pages: list[Page]
-    left: list[str]
+if TYPE_CHECKING:
+
+    class Plain(NamedTuple, Generic[_FileT]):
+        file: _FileT
+        pages: list[Page]
+        left: list[str]
+
+else:  # of Python 3.10, which gives a NamedTuple no other base
+
+    class Plain(NamedTuple):
+        """`file` is a Parquet file; `pages` are those that were decrypted, and `left` the columns that are not in it."""
+
+        file: Any
+        pages: list[Page]
+        left: list[str]
 
 
+Keys = Union[FindKey, Mapping[Union[str, None], Union[Data, None]], Mapping[str, Union[Data, None]], Data]
+
+
+@overload
+def decrypt(
+    data: Data, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: ArrayT,
+    unauthenticated_pages: bool = ...,
+) -> Plain[ArrayT]: ...
+@overload
+def decrypt(
+    data: ArrayT, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: None = ...,
+    unauthenticated_pages: bool = ...,
+) -> Plain[bytearray | ArrayT]: ...
+@overload
+def decrypt(
+    data: Buffer, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: None = ...,
+    unauthenticated_pages: bool = ...,
+) -> Plain[bytearray]: ...
 def decrypt(
     data: Any,
-    keys: FindKey | Mapping[str | None, bytes] | bytes,
+    keys: Keys,
     *,
     columns: Iterable[str] | None = None,
-    aad_prefix: bytes = b"",
+    aad_prefix: Data = b"",
     like: Any = None,
     unauthenticated_pages: bool = False,
-) -> Plain:
+) -> Plain[Any]:
     """Returns a file without encryption.
 
     `data` is the file, in memory of the host or of a device. `keys(column, key_metadata)` returns the key of a column,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from typing import Any
+from typing import Any, overload
 
 from .. import _driver, _libcrypto, _library, _memory
 from .._arguments import host_memory, small_bytes, writable
@@ -26,6 +26,7 @@ from .._gcm import TAG_BYTES
 from .._libcrypto import SecretBytes
 from .._memory import Memory
 from .._owner import Owner
+from .._types import AnyPath, Array, Data, DataT, ElementsArray, OtherT, Path, T
 from ..errors import GpuaesError, InvalidTag
 from . import _tink_files, _tink_keyset
 from ._files import replacing
@@ -48,7 +49,7 @@ class StreamingAead(Owner):
     _instead = "make another of the key, in each process"
 
     def __init__(
-        self, key: Any, *, derived_key_bytes: int = 32, hash_name: str = "sha256", segment_bytes: int = 1 << 20
+        self, key: Data, *, derived_key_bytes: int = 32, hash_name: str = "sha256", segment_bytes: int = 1 << 20
     ) -> None:
         if derived_key_bytes not in (16, 32):
             raise ValueError(f"derived_key_bytes is {derived_key_bytes!r}: expected 16 or 32")
@@ -78,7 +79,7 @@ class StreamingAead(Owner):
 
     # ---- Files ------------------------------------------------------------------------
 
-    def encrypt_file(self, source: Any, target: Any, aad: Any = b"", progress: Progress | None = None) -> None:
+    def encrypt_file(self, source: AnyPath, target: Path, aad: Data = b"", progress: Progress | None = None) -> None:
         """Writes `target`, a regular file, from the file `source`. `progress` is called with the bytes of text that are done, each time
         after 32 MiB or less, or after a segment where that is longer.
 
@@ -89,7 +90,7 @@ class StreamingAead(Owner):
             out.write(header)
             _tink_files.run(segments, True, file, out, progress)
 
-    def decrypt_file(self, source: Any, target: Any, aad: Any = b"", progress: Progress | None = None) -> None:
+    def decrypt_file(self, source: AnyPath, target: Path, aad: Data = b"", progress: Progress | None = None) -> None:
         """The inverse. Raises InvalidTag where a segment is not authentic, or the file is truncated: `target` is then
         what it was."""
         with open(source, "rb", buffering=0) as file, replacing(target, buffering=0) as out:
@@ -99,7 +100,13 @@ class StreamingAead(Owner):
 
     # ---- Memory of a device -----------------------------------------------------------
 
-    def encrypt(self, data: Any, aad: Any = b"", *, out: Any = None) -> Any:
+    @overload
+    def encrypt(self, data: Array, aad: Data = b"", *, out: DataT) -> DataT: ...
+    @overload
+    def encrypt(self, data: ElementsArray[T], aad: Data = b"", *, out: None = None) -> T: ...
+    @overload
+    def encrypt(self, data: OtherT, aad: Data = b"", *, out: None = None) -> OtherT: ...
+    def encrypt(self, data: Any, aad: Data = b"", *, out: Any = None) -> Any:
         """Returns the stream with the bytes of `data`, an array in memory of a device, in a new array or in `out`. All is
         queued on the current stream of the array's package; does not wait for it."""
         memory = _on_device(data)
@@ -117,7 +124,13 @@ class StreamingAead(Owner):
             _memory.written(place)
         return result
 
-    def decrypt(self, data: Any, aad: Any = b"", *, out: Any = None) -> Any:
+    @overload
+    def decrypt(self, data: Array, aad: Data = b"", *, out: DataT) -> DataT: ...
+    @overload
+    def decrypt(self, data: ElementsArray[T], aad: Data = b"", *, out: None = None) -> T: ...
+    @overload
+    def decrypt(self, data: OtherT, aad: Data = b"", *, out: None = None) -> OtherT: ...
+    def decrypt(self, data: Any, aad: Data = b"", *, out: Any = None) -> Any:
         """Returns the text of a stream, which is in memory of a device, in a new array or in `out`. Waits. Raises
         InvalidTag where a segment is not authentic, or the stream is truncated; all of `out` is zeros then."""
         memory = _on_device(data)
