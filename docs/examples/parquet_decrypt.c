@@ -3,11 +3,13 @@
  * columns and row groups, by one call (in AES_GCM_CTR_V1 two: headers are GCM then, pages CTR), or
  * by one for each size that keys have.
  *
- *     parquet_decrypt -f HEX [-k COLUMN=HEX]... [-p HEX] FILE FOLDER
+ *     parquet_decrypt -f HEX [-k COLUMN=HEX]... [-p HEX] [-u] FILE FOLDER
  *
  *     -f   key of the footer
  *     -k   key of a column, a path such as a.list.element; columns without one have the footer's
  *     -p   AAD prefix; where the file has it, too, the two must be equal
+ *     -u   also a file of AES_GCM_CTR_V1: nothing authenticates the text of its pages, and
+ *          anybody can make a file of AES_GCM_V1 with an encrypted footer say that it is one
  *
  * FOLDER/R-C gets the pages of row group R in column C (0, 1...) as they are in a file without
  * encryption: compressed, without their headers. Columns that are not encrypted, or have no pages
@@ -15,7 +17,6 @@
  *
  * Compile it with: cc -O2 parquet_{decrypt,pages,gpu,footer}.c -lgpuaes -ldl
  *
- * The text of pages of AES_GCM_CTR_V1 is not authenticated: they have no tag.
  * gpuaes.formats.parquet does the same in Python.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -74,10 +75,12 @@ int main(int argc, char **argv)
     struct bytes prefix = {bytes, 0};
     struct file file = {.keys = &keys};
     struct modules modules = {0};
-    int first = read_options(argc, argv, &keys, &prefix);
+    int takes_unauthenticated = 0;
+    int first = read_options(argc, argv, &keys, &prefix, &takes_unauthenticated);
 
     if (first == 0 || argc - first != 2) {
-        fputs("usage: parquet_decrypt -f HEX [-k COLUMN=HEX]... [-p HEX] FILE FOLDER\n", stderr);
+        fputs("usage: parquet_decrypt -f HEX [-k COLUMN=HEX]... [-p HEX] [-u] FILE FOLDER\n",
+              stderr);
         return 2;
     }
     file_name = argv[first];
@@ -86,6 +89,8 @@ int main(int argc, char **argv)
     open_file(&file);
     read_piece(&file, 0, file.size);
     open_footer(&file, prefix);
+    if (file.footer.algorithm.pages_are_ctr && !takes_unauthenticated)
+        fail("AES_GCM_CTR_V1: nothing authenticates its pages: expected -u");
     find_pages(&file, &modules);
     if (modules.count > 0)
         decrypt_pages(&file, &modules);

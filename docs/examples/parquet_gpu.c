@@ -125,12 +125,13 @@ static int read_key(struct keys *keys, const char *hex, unsigned number)
     return size == 16 || size == 24 || size == 32;
 }
 
-int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix)
+int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix,
+                 int *takes_unauthenticated)
 {
     int option, has_footer_key = 0, right = 1;
 
     keys->count = 1;
-    while (right && (option = getopt(argc, argv, "f:k:p:")) != -1) {
+    while (right && (option = getopt(argc, argv, "f:k:p:u")) != -1) {
         char *equals = option == 'k' ? strrchr(optarg, '=') : NULL;
 
         if (option == 'f') {
@@ -138,6 +139,8 @@ int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix)
         } else if (option == 'p') {
             prefix->count = read_hex(optarg, prefix->at, NAME);
             right = prefix->count > 0 || *optarg == '\0';
+        } else if (option == 'u') {
+            *takes_unauthenticated = 1;
         } else if (equals != NULL && equals - optarg < NAME && keys->count < KEYS) {
             memcpy(keys->names[keys->count], optarg, (size_t)(equals - optarg));
             right = read_key(keys, equals + 1, keys->count++);

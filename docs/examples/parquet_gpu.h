@@ -56,11 +56,12 @@ static inline size_t key_size(unsigned number)
 const unsigned char *key_table(const struct keys *keys, size_t size);
 
 /*
- * Reads options -f, -k and -p as in parquet_decrypt.c into *keys and *prefix, whose bytes are the
- * caller's, NAME of them. Returns the number of the first argument behind them, or 0 where the
- * options are wrong.
+ * Reads options -f, -k, -p and -u as in parquet_decrypt.c into *keys, *prefix, whose bytes are the
+ * caller's, NAME of them, and *takes_unauthenticated, which becomes 1 for -u. Returns the number of
+ * the first argument behind them, or 0 where the options are wrong.
  */
-int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix);
+int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix,
+                 int *takes_unauthenticated);
 
 /* Copies the keys to the device, and cleanses those of the host. */
 void open_keys(struct keys *keys);

@@ -77,6 +77,7 @@ foreach my $name (sort keys %options) {
     is($chunks, $name =~ /columns$/ ? 9 : 12, "$name: all columns of all row groups that are encrypted");
 }
 
+refuses('AES_GCM_CTR_V1-encrypted-footer', $options{'AES_GCM_CTR_V1-encrypted-footer'} =~ s/-u//r, 'AES_GCM_CTR_V1: nothing authenticates its pages');
 foreach my $name ('AES_GCM_V1-signed-columns', 'AES_GCM_CTR_V1-encrypted-footer') {
     my @damaged = pairs(files('damage', $name));
     cmp_ok(@damaged, '>=', 7, "$name: ways to damage it");

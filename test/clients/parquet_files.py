@@ -114,14 +114,18 @@ def kinds():
             yield f"{algorithm}-{'signed' if plaintext else 'encrypted'}", how
 
 
+def asked_for(name):
+    return " -u" if "CTR" in name else ""
+
+
 def write(folder):
     for compression in "none", "snappy":
         write_table(f"{folder}/{compression}.parquet", compression=compression)
     for name, how in kinds():
         path = f"{folder}/{name}-columns"
-        print(f"{name}-columns {write_with_column_keys(path, data_key_length_bits=256, **how)}")
+        print(f"{name}-columns {write_with_column_keys(path, data_key_length_bits=256, **how)}{asked_for(name)}")
         path = f"{folder}/{name}-footer"
-        print(f"{name}-footer {write_with_one_key(path, PREFIX, **how)}")
+        print(f"{name}-footer {write_with_one_key(path, PREFIX, **how)}{asked_for(name)}")
 
 
 def chunks(path, **options):
