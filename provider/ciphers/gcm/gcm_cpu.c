@@ -50,17 +50,12 @@ static int turn(struct gcm_context *c, int encrypting)
     return (encrypting ? cpu->encrypt_init : cpu->decrypt_init)(c->cpu, NULL, 0, NULL, 0, NULL);
 }
 
-static int set_tag(struct gcm_context *c, const unsigned char *tag, size_t bytes)
+int gcm_cpu_put_tag(struct gcm_context *c, const unsigned char *tag, size_t bytes)
 {
     OSSL_PARAM params[] = {
         OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, (void *)tag, bytes),
         OSSL_PARAM_construct_end()};
-    return c->cipher->cpu.set_ctx_params(c->cpu, params);
-}
-
-int gcm_cpu_put_tag(struct gcm_context *c, const unsigned char tag[GPUAES_BLOCK])
-{
-    return turn(c, 0) && set_tag(c, tag, GPUAES_BLOCK) && turn(c, 1);
+    return turn(c, 0) && c->cipher->cpu.set_ctx_params(c->cpu, params) && turn(c, c->encrypting);
 }
 
 /* 0 also where there is none; the length is what the context says then. */
@@ -111,8 +106,7 @@ static int end_message(struct gcm_context *c)
     (void)ERR_set_mark();
     (void)c->cipher->cpu.set_ctx_params(c->cpu, params);
     (void)take_iv(c);
-    int ok = (!has_tag || (turn(c, 0) && set_tag(c, tag, tag_bytes) && turn(c, c->encrypting))) &&
-             !take_iv(c);
+    int ok = (!has_tag || gcm_cpu_put_tag(c, tag, tag_bytes)) && !take_iv(c);
     (void)ERR_pop_to_mark();
     return ok;
 }

@@ -31,10 +31,10 @@ int gcm_cpu_stream(struct gcm_context *context, unsigned char counter[GPUAES_BLO
 int gcm_cpu_get_tag(struct gcm_context *context, unsigned char tag[GPUAES_BLOCK], size_t *bytes);
 
 /*
- * Makes `tag` the tag of the default provider's context, which is for encryption and has ended its
- * message: so the application gets it there.
+ * Makes `tag`, of 1 to 16 bytes, the tag of the default provider's context, whose message has
+ * ended: so the application of an encryption gets it there.
  */
-int gcm_cpu_put_tag(struct gcm_context *context, const unsigned char tag[GPUAES_BLOCK]);
+int gcm_cpu_put_tag(struct gcm_context *context, const unsigned char *tag, size_t bytes);
 
 /*
  * Whether the default provider goes on with a message that has had text after these parameters,

@@ -220,7 +220,8 @@ int gcm_message_final(struct gcm_context *c)
     if (!encrypting && !gcm_cpu_get_tag(c, expected, &bytes))
         return 0; /* as the default provider: it may still come */
     make_tag(c, tag);
-    int ok = encrypting ? gcm_cpu_put_tag(c, tag) : CRYPTO_memcmp(tag, expected, bytes) == 0;
+    int ok = encrypting ? gcm_cpu_put_tag(c, tag, GPUAES_BLOCK)
+                        : CRYPTO_memcmp(tag, expected, bytes) == 0;
     OPENSSL_cleanse(tag, sizeof tag); /* the right one would help a forger */
     gcm_end_message(c);
     return ok;
