@@ -49,7 +49,7 @@ static enum gpuaes_status copy_through_staging(struct device *device, unsigned c
     drv_result r = stream_set_prepare(device, set, &needs);
     if (r == DRV_SUCCESS)
         r = stream_set_follow(device, set, needs.slots);
-    /* The CPU must not touch pinned memory before. */
+    /* The CPU copies pinned memory, and must wait for work that is queued on it. */
     if (r == DRV_SUCCESS && (to_kind == GPUAES_PINNED || from_kind == GPUAES_PINNED))
         r = stream_set_wait(device, set, slot, NULL);
     for (size_t at = 0; at < len && r == DRV_SUCCESS; at += COPY_PIECE) {

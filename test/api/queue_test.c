@@ -809,15 +809,16 @@ static void test_temp_sizes(void)
 {
     static const size_t counts[] = {1, 1000, 1 << 22, (1 << 22) + 1, GPUAES_QUEUE_MESSAGES},
                         lengths[] = {0, 1, 16, 17, 64, 1 << 20, GPUAES_QUEUE_UNIT_BYTES};
+    enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
     struct test t = test_of(GCM_ENCRYPT, 2, 16, 1);
     int right = make(&t, 0, 0) && upload(&t);
     for (int op = 0; right && op <= GPUAES_XTS_DECRYPT; op++)
-        for (size_t i = 0; i < sizeof counts / sizeof counts[0] * 7; i++) {
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0] * LENGTHS; i++) {
             const int is_gcm = op == GPUAES_GCM_ENCRYPT || op == GPUAES_GCM_DECRYPT;
             struct gpuaes_messages batch = t.batch;
             batch.op = (enum gpuaes_op)op;
-            batch.count = counts[i / 7];
-            batch.max_bytes = lengths[i % 7];
+            batch.count = counts[i / LENGTHS];
+            batch.max_bytes = lengths[i % LENGTHS];
             batch.key_bytes = op >= GPUAES_XTS_ENCRYPT ? 32 : 16;
             batch.iv_bytes = is_gcm ? 12 : BLOCK;
             right = right && LIBRARY(gpuaes_queue_temp_bytes)(&batch) >= batch.count;

@@ -160,10 +160,10 @@ int segments_run(struct blocks_context *c, struct request *r, const struct work 
     r->buffered = report.shards = 0;
     c->totals.cpu_bytes[CPU_SMALL] += bytes - middle;
     enum gpuaes_status status = run_on_big_stack(call_aes, &call, flags);
-    int is_judged = device_judge(c->provider, &c->totals, work, &call, status) != REFUSED;
-    if (!is_judged && (call.is_written || r->written != 0))
+    int is_refused = device_judge(c->provider, &c->totals, work, &call, status) == REFUSED;
+    if (is_refused && (call.is_written || r->written != 0))
         lose(c);
-    int ok = is_judged && finish_middle(c, r, end, &report);
+    int ok = !is_refused && finish_middle(c, r, end, &report);
     if (is_unit) { /* encrypted tweaks are secret */
         OPENSSL_cleanse(iv, sizeof iv);
         OPENSSL_cleanse(report.shard, report.shards * sizeof *report.shard);
