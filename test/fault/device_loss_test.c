@@ -122,6 +122,8 @@ static int run_undefined(size_t mode)
     right = right && EVP_CipherInit_ex2(c, NULL, NULL, usual_iv, -1, NULL) &&
             EVP_CipherUpdate(c, text, &n, text, WHOLE);
     EVP_CIPHER_CTX_free(c);
+    LIBRARY(gpuaes_pinned_free)(pinned, WHOLE);
+    free(text);
     return right;
 }
 
