@@ -14,4 +14,8 @@
 
 void asan_forks_watch(void);
 
+/* Ends the looks at this process, but not at its children. Each look is a signal, which saves the
+   vector registers on the stack, with whatever they hold. */
+void asan_forks_look_away(void);
+
 #endif

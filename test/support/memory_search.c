@@ -5,6 +5,8 @@
  */
 #include "test/support/memory_search.h"
 
+#include "test/support/asan_forks.h"
+
 /*
  * The frame of a function that has returned lies in the stack, where other frames soon cover it.
  * The fake stacks that gcc 13 and newer have for detect_stack_use_after_return keep such frames,
@@ -27,6 +29,9 @@ struct search *search_new(size_t room)
     if (s == MAP_FAILED)
         return NULL;
     s->own_bytes = bytes;
+#if defined(__SANITIZE_ADDRESS__)
+    asan_forks_look_away();
+#endif
     return s;
 }
 
