@@ -101,4 +101,14 @@ void asan_forks_look_away(void)
     (void)signal(SIGRTMAX, SIG_IGN);
 }
 
+#else
+
+void asan_forks_watch(void)
+{
+}
+
+void asan_forks_look_away(void)
+{
+}
+
 #endif

@@ -44,7 +44,8 @@ struct search {
  */
 void search_bind_now(char **argv);
 
-/* With `room` bytes of memory for the test in `own`; NULL if there is none. */
+/* Returns a search with `room` bytes of memory for the test in `own`, or NULL if there is none.
+   Ends the looks of asan_forks.h at this process. */
 struct search *search_new(size_t room);
 
 /* Ends the program for a block of 16 equal bytes: the search skips where all bytes are equal. */

@@ -14,12 +14,10 @@ static struct {
 } tap_state;
 struct tap_random random_state;
 
-#if defined(__SANITIZE_ADDRESS__)
 __attribute__((constructor)) static void begin(void)
 {
     asan_forks_watch();
 }
-#endif
 
 int tap_ok(int condition, const char *format, ...)
 {
