@@ -77,8 +77,8 @@ static int is_query(unsigned function)
    current and exchanges the mode of captures. */
 static int depends_on_pace(unsigned function)
 {
-    return is_query(function) || strstr(functions[function], "ctx_p") != NULL ||
-           strstr(functions[function], "capture_mode") != NULL;
+    return is_query(function) || strstr(functions[function], "_current") != NULL ||
+           strstr(functions[function], "_capture_mode") != NULL;
 }
 
 static struct count {
