@@ -751,7 +751,15 @@ enum gpuaes_random_kind {
      * type, halfway to the even one. Numbers that are too large for float16 become infinite.
      */
     GPUAES_RANDOM_NORMAL_FLOAT16,
-    GPUAES_RANDOM_NORMAL_BFLOAT16
+    GPUAES_RANDOM_NORMAL_BFLOAT16,
+    /*
+     * Integers of RANGE as float16, bfloat16, float and double. All of them lie between -2^11 and
+     * 2^11, of bfloat16 2^8, of float 2^24, of double 2^53, where the types have every integer.
+     */
+    GPUAES_RANDOM_RANGE_FLOAT16,
+    GPUAES_RANDOM_RANGE_BFLOAT16,
+    GPUAES_RANDOM_RANGE_FLOAT32,
+    GPUAES_RANDOM_RANGE_FLOAT64
 };
 
 struct gpuaes_random {
@@ -763,10 +771,10 @@ struct gpuaes_random {
     size_t count;              /* 0: nothing is queued */
     size_t element_bytes;      /* RANGE, BERNOULLI: 1, 2, 4 or 8 */
     double scale, shift;       /* UNIFORM, NORMAL: finite; except of double, also as a float */
-    int64_t low;               /* RANGE */
-    uint64_t range;
-    double probability; /* BERNOULLI: 0 to 1 */
-    uint64_t success;   /* its low element_bytes bytes are written */
+    int64_t low;               /* RANGE, of integers and of floating-point types */
+    uint64_t range;            /* the same; 0, of integers alone, is 2^64 */
+    double probability;        /* BERNOULLI: 0 to 1 */
+    uint64_t success;          /* its low element_bytes bytes are written */
 };
 
 /*

@@ -11,7 +11,7 @@
 #include "cuda/process/struct_bytes.h"
 #include "cuda/runtime/runtime.h"
 
-enum { KEY_BYTES = 32, KINDS = GPUAES_RANDOM_NORMAL_BFLOAT16 + 1 };
+enum { KEY_BYTES = 32, KINDS = GPUAES_RANDOM_RANGE_FLOAT64 + 1 };
 
 /* Kinds are numbered as kernels have them. */
 _Static_assert((int)GPUAES_RANDOM_BYTES == RANDOM_BYTES &&
@@ -24,68 +24,79 @@ _Static_assert((int)GPUAES_RANDOM_BYTES == RANDOM_BYTES &&
                    (int)GPUAES_RANDOM_UNIFORM_FLOAT16 == RANDOM_UNIFORM_FLOAT16 &&
                    (int)GPUAES_RANDOM_UNIFORM_BFLOAT16 == RANDOM_UNIFORM_BFLOAT16 &&
                    (int)GPUAES_RANDOM_NORMAL_FLOAT16 == RANDOM_NORMAL_FLOAT16 &&
-                   (int)GPUAES_RANDOM_NORMAL_BFLOAT16 == RANDOM_NORMAL_BFLOAT16,
+                   (int)GPUAES_RANDOM_NORMAL_BFLOAT16 == RANDOM_NORMAL_BFLOAT16 &&
+                   (int)GPUAES_RANDOM_RANGE_FLOAT16 == RANDOM_RANGE_FLOAT16 &&
+                   (int)GPUAES_RANDOM_RANGE_BFLOAT16 == RANDOM_RANGE_BFLOAT16 &&
+                   (int)GPUAES_RANDOM_RANGE_FLOAT32 == RANDOM_RANGE_FLOAT32 &&
+                   (int)GPUAES_RANDOM_RANGE_FLOAT64 == RANDOM_RANGE_FLOAT64,
                "the same numbers");
 
 /* ---- Arguments ---------------------------------------------------------------------- */
 
-static int takes_element_bytes(enum gpuaes_random_kind kind)
-{
-    return kind == GPUAES_RANDOM_RANGE || kind == GPUAES_RANDOM_BERNOULLI;
-}
+/* What is scaled: nothing, floats, or doubles. */
+enum scaled { NONE, FLOATS, DOUBLES };
 
-static int is_half(enum gpuaes_random_kind kind)
-{
-    return kind >= GPUAES_RANDOM_UNIFORM_FLOAT16 && kind <= GPUAES_RANDOM_NORMAL_BFLOAT16;
-}
+static const struct {
+    unsigned stream_bytes;  /* of keystream that an element is made of */
+    unsigned element_bytes; /* 0: the caller's */
+    enum scaled scaled;
+    int is_range;
+    unsigned digits; /* RANGE: the type has all integers up to 2^digits; 0: is of integers */
+} kinds[KINDS] = {
+    [GPUAES_RANDOM_BYTES] = {1, 1, NONE, 0, 0},
+    [GPUAES_RANDOM_UNIFORM32] = {4, 4, FLOATS, 0, 0},
+    [GPUAES_RANDOM_UNIFORM64] = {8, 8, DOUBLES, 0, 0},
+    [GPUAES_RANDOM_NORMAL32] = {4, 4, FLOATS, 0, 0},
+    [GPUAES_RANDOM_NORMAL64] = {8, 8, DOUBLES, 0, 0},
+    [GPUAES_RANDOM_RANGE] = {8, 0, NONE, 1, 0},
+    [GPUAES_RANDOM_BERNOULLI] = {8, 0, NONE, 0, 0},
+    [GPUAES_RANDOM_UNIFORM_FLOAT16] = {4, 2, FLOATS, 0, 0},
+    [GPUAES_RANDOM_UNIFORM_BFLOAT16] = {4, 2, FLOATS, 0, 0},
+    [GPUAES_RANDOM_NORMAL_FLOAT16] = {4, 2, FLOATS, 0, 0},
+    [GPUAES_RANDOM_NORMAL_BFLOAT16] = {4, 2, FLOATS, 0, 0},
+    [GPUAES_RANDOM_RANGE_FLOAT16] = {8, 2, NONE, 1, 11},
+    [GPUAES_RANDOM_RANGE_BFLOAT16] = {8, 2, NONE, 1, 8},
+    [GPUAES_RANDOM_RANGE_FLOAT32] = {8, 4, NONE, 1, 24},
+    [GPUAES_RANDOM_RANGE_FLOAT64] = {8, 8, NONE, 1, 53},
+};
 
 /* A word of 64 bits would make some integers of so many visibly likelier than others. */
-static int is_wide_range(const struct gpuaes_random *random)
-{
-    return random->kind == GPUAES_RANDOM_RANGE && random->range > (uint64_t)1 << 32;
-}
-
-/* Bytes of keystream that an element is made of. */
 static unsigned stream_bytes(const struct gpuaes_random *random)
 {
-    if (is_wide_range(random))
-        return 16;
-    if (is_half(random->kind))
-        return 4;
-    switch (random->kind) {
-    case GPUAES_RANDOM_BYTES:
-        return 1;
-    case GPUAES_RANDOM_UNIFORM32:
-    case GPUAES_RANDOM_NORMAL32:
-        return 4;
-    default:
-        return 8;
-    }
+    int is_wide = kinds[random->kind].is_range && random->range > RANDOM_WORD_RANGE;
+    return is_wide ? 16 : kinds[random->kind].stream_bytes;
 }
 
 static size_t element_bytes(const struct gpuaes_random *random)
 {
-    if (is_half(random->kind))
-        return 2;
-    return takes_element_bytes(random->kind) ? random->element_bytes : stream_bytes(random);
+    size_t bytes = kinds[random->kind].element_bytes;
+    return bytes != 0 ? bytes : random->element_bytes;
+}
+
+/* Whether an integer of the range is none of the floating-point type. */
+static int is_bad_range(const struct gpuaes_random *random)
+{
+    unsigned digits = kinds[random->kind].digits;
+    if (digits == 0)
+        return 0;
+    int64_t most = (int64_t)1 << digits;
+    return random->low < -most || random->low > most || random->range == 0 ||
+           random->range - 1 > (uint64_t)(most - random->low);
 }
 
 static int is_bad_number(const struct gpuaes_random *random)
 {
-    if (is_half(random->kind))
+    switch (kinds[random->kind].scaled) {
+    case FLOATS:
         return !isfinite((float)random->scale) || !isfinite((float)random->shift);
-    switch (random->kind) {
-    case GPUAES_RANDOM_BYTES:
-    case GPUAES_RANDOM_RANGE:
-        return 0;
-    case GPUAES_RANDOM_BERNOULLI: /* not a number is refused, too */
-        return !(random->probability >= 0 && random->probability <= 1);
-    case GPUAES_RANDOM_UNIFORM32:
-    case GPUAES_RANDOM_NORMAL32:
-        return !isfinite((float)random->scale) || !isfinite((float)random->shift);
-    default:
+    case DOUBLES:
         return !isfinite(random->scale) || !isfinite(random->shift);
+    default:
+        break;
     }
+    if (random->kind == GPUAES_RANDOM_BERNOULLI) /* not a number is refused, too */
+        return !(random->probability >= 0 && random->probability <= 1);
+    return is_bad_range(random);
 }
 
 static int is_bad(const struct gpuaes_random *random, const void *out)
@@ -107,10 +118,9 @@ static struct random_arguments arguments_of(const struct gpuaes_random *random, 
                                  .key = key,
                                  .first = random->first % in_block,
                                  .end = random->first % in_block + random->count,
-                                 .kind = is_wide_range(random) ? RANDOM_WIDE_RANGE
-                                                               : (uint32_t)random->kind,
+                                 .kind = (uint32_t)random->kind,
                                  .element_bytes = (uint32_t)element_bytes(random),
-                                 .range = random->range,
+                                 .range = kinds[random->kind].is_range ? random->range : 0,
                                  .low = (uint64_t)random->low,
                                  .success = random->success,
                                  .scale64 = random->scale,

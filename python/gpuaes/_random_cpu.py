@@ -16,16 +16,24 @@ from typing import Any
 from . import _library
 from ._library import BLOCK, RANDOM_BERNOULLI, RANDOM_BYTES, RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_RANGE
 from ._library import RANDOM_NORMAL_BFLOAT16, RANDOM_NORMAL_FLOAT16, RANDOM_UNIFORM32, RANDOM_UNIFORM64
+from ._library import RANDOM_RANGE_BFLOAT16, RANDOM_RANGE_FLOAT16, RANDOM_RANGE_FLOAT32, RANDOM_RANGE_FLOAT64
 from ._library import RANDOM_UNIFORM_BFLOAT16, RANDOM_UNIFORM_FLOAT16, Random
 from ._libcrypto import CpuCipher, SecretBytes
 
 # Ranges of more integers than this take two words for each.
 _WORD_RANGE = 1 << 32
-# A kind of ours: RANDOM_RANGE of two words.
-WIDE_RANGE = RANDOM_NORMAL_BFLOAT16 + 1
+# A kind that the library does not number: RANDOM_RANGE of two words.
+WIDE_RANGE = RANDOM_RANGE_FLOAT64 + 1
 
 _HALVES = (RANDOM_UNIFORM_FLOAT16, RANDOM_UNIFORM_BFLOAT16, RANDOM_NORMAL_FLOAT16, RANDOM_NORMAL_BFLOAT16)
 _BFLOAT16 = (RANDOM_UNIFORM_BFLOAT16, RANDOM_NORMAL_BFLOAT16)
+# Integers of a range as floating-point numbers: the format of struct, and bytes.
+_RANGE_FLOATS = {
+    RANDOM_RANGE_FLOAT16: ("e", 2),
+    RANDOM_RANGE_BFLOAT16: ("H", 2),
+    RANDOM_RANGE_FLOAT32: ("f", 4),
+    RANDOM_RANGE_FLOAT64: ("d", 8),
+}
 # Bits of a word that a uniform number of 32 bits or fewer has.
 _UNIFORM_BITS = {RANDOM_UNIFORM32: 24, RANDOM_UNIFORM_FLOAT16: 13, RANDOM_UNIFORM_BFLOAT16: 16}
 _NORMAL = (RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_NORMAL_FLOAT16, RANDOM_NORMAL_BFLOAT16)
@@ -85,12 +93,17 @@ class Keystream:
 
 
 def kind_of(r: Random) -> int:
-    return WIDE_RANGE if r.kind == RANDOM_RANGE and r.range > _WORD_RANGE else int(r.kind)
+    """The kind by which keystream is used: that of ranges does not depend on the type."""
+    if r.kind == RANDOM_RANGE or r.kind in _RANGE_FLOATS:
+        return WIDE_RANGE if r.range > _WORD_RANGE else RANDOM_RANGE
+    return int(r.kind)
 
 
 def element_bytes(r: Random) -> int:
     if r.kind in _HALVES:
         return 2
+    if r.kind in _RANGE_FLOATS:
+        return _RANGE_FLOATS[r.kind][1]
     return r.element_bytes if r.kind in (RANDOM_RANGE, RANDOM_BERNOULLI) else WIDTH[r.kind]
 
 
@@ -141,13 +154,17 @@ def _by_numpy(r: Random, words: Any, needed: int, skip: int, count: int, out: in
         middle = high * numpy.uint64(r.range)
         carry = middle + _high_products(numpy, low, r.range) < middle
         values = _high_products(numpy, high, r.range) + carry + numpy.uint64(r.low & _WORD)
-    elif r.kind == RANDOM_RANGE:
+    elif kind == RANDOM_RANGE:
         values = _high_products(numpy, word, r.range) + numpy.uint64(r.low & _WORD)
     else:
         threshold = numpy.uint64(int(r.probability * 2.0**63))
         values = numpy.where(word >> numpy.uint64(1) < threshold, numpy.uint64(r.success), numpy.uint64(0))
     if r.kind in (RANDOM_RANGE, RANDOM_BERNOULLI):
         values = values.astype(f"<u{r.element_bytes}")
+    elif r.kind == RANDOM_RANGE_BFLOAT16:
+        values = (values.view(numpy.int64).astype(numpy.float32).view(numpy.uint32) >> 16).astype(numpy.uint16)
+    elif r.kind in _RANGE_FLOATS:
+        values = values.view(numpy.int64).astype(_RANGE_FLOATS[r.kind][0])
     else:
         number = values.dtype.type
         with numpy.errstate(over="ignore"):
@@ -207,12 +224,12 @@ def _by_python(r: Random, words: Any, needed: int, skip: int, count: int, out: i
         values = [(w >> 11) * 2.0**-53 for w in word]
     elif kind == WIDE_RANGE:
         pairs = zip(word[0::2], word[1::2])
-        values = [(r.low + ((high << 64 | low) * r.range >> 128)) % (1 << 8 * r.element_bytes) for low, high in pairs]
-    elif r.kind == RANDOM_RANGE:
-        values = [(r.low + (w * (r.range or 1 << 64) >> 64)) % (1 << 8 * r.element_bytes) for w in word]
+        values = [r.low + ((high << 64 | low) * r.range >> 128) for low, high in pairs]
+    elif kind == RANDOM_RANGE:
+        values = [r.low + (w * (r.range or 1 << 64) >> 64) for w in word]
     else:
-        threshold, success = int(r.probability * 2.0**63), r.success % (1 << 8 * r.element_bytes)
-        values = [success if w >> 1 < threshold else 0 for w in word]
+        threshold = int(r.probability * 2.0**63)
+        values = [r.success if w >> 1 < threshold else 0 for w in word]
     if r.kind in _UNIFORM_BITS or r.kind in _NORMAL and size == 4:
         letter, scale, shift = "f", _single(r.scale), _single(r.shift)
         # A product of floats is exact as a double, and their sum, rounded twice, as if rounded once.
@@ -222,7 +239,12 @@ def _by_python(r: Random, words: Any, needed: int, skip: int, count: int, out: i
     elif r.kind in (RANDOM_UNIFORM64, RANDOM_NORMAL64):
         letter, scale, shift = "d", r.scale, r.shift
         values = [v * scale + shift for v in values]
+    elif r.kind == RANDOM_RANGE_BFLOAT16:
+        letter, values = "H", [struct.unpack("<I", struct.pack("<f", v))[0] >> 16 for v in values]
+    elif r.kind in _RANGE_FLOATS:
+        letter = _RANGE_FLOATS[r.kind][0]
     else:
+        values = [v % (1 << 8 * r.element_bytes) for v in values]
         letter = {1: "B", 2: "H", 4: "I", 8: "Q"}[r.element_bytes]
     data = struct.pack(f"<{count}{letter}", *values[skip : skip + count])
     ctypes.memmove(out, data, len(data))

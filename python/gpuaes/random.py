@@ -35,6 +35,7 @@ from . import _driver, _fork, _library, _memory, _random_cpu
 from ._driver import Lane
 from ._library import BLOCK, RANDOM_BERNOULLI, RANDOM_BYTES, RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_RANGE
 from ._library import RANDOM_NORMAL_BFLOAT16, RANDOM_NORMAL_FLOAT16, RANDOM_UNIFORM32, RANDOM_UNIFORM64
+from ._library import RANDOM_RANGE_BFLOAT16, RANDOM_RANGE_FLOAT16, RANDOM_RANGE_FLOAT32, RANDOM_RANGE_FLOAT64
 from ._library import RANDOM_UNIFORM_BFLOAT16, RANDOM_UNIFORM_FLOAT16, Random, lib
 from ._libcrypto import SecretBytes
 from ._memory import Memory
@@ -62,12 +63,14 @@ _ONES = {
     "float32": (4, 0x3F800000),
     "float64": (8, 0x3FF0000000000000),
 }
-_FLOATS = {  # uniform, normal
-    "float16": (RANDOM_UNIFORM_FLOAT16, RANDOM_NORMAL_FLOAT16),
-    "bfloat16": (RANDOM_UNIFORM_BFLOAT16, RANDOM_NORMAL_BFLOAT16),
-    "float32": (RANDOM_UNIFORM32, RANDOM_NORMAL32),
-    "float64": (RANDOM_UNIFORM64, RANDOM_NORMAL64),
+_FLOATS = {  # uniform, normal, integers of a range
+    "float16": (RANDOM_UNIFORM_FLOAT16, RANDOM_NORMAL_FLOAT16, RANDOM_RANGE_FLOAT16),
+    "bfloat16": (RANDOM_UNIFORM_BFLOAT16, RANDOM_NORMAL_BFLOAT16, RANDOM_RANGE_BFLOAT16),
+    "float32": (RANDOM_UNIFORM32, RANDOM_NORMAL32, RANDOM_RANGE_FLOAT32),
+    "float64": (RANDOM_UNIFORM64, RANDOM_NORMAL64, RANDOM_RANGE_FLOAT64),
 }
+# A floating-point type has every integer up to this one, and down to its negative.
+_WHOLE = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53}
 
 
 class Generator(Owner):
@@ -267,9 +270,11 @@ class Generator(Owner):
     def random_(self, tensor: DataT, low: SupportsIndex | None = None, high: SupportsIndex | None = None) -> DataT:
         """Fills a tensor with integers from `low` to `high` - 1; with one limit alone, it is `high`, from 0 on. All are
         as likely, with a relative error of 2^-32 at most; where there are more than 2^32 of them, of 2^-64. Without
-        limits, every value of the type is as likely, and the tensor's bytes are the keystream.
+        limits, every value of an integer type is as likely, and the tensor's bytes are the keystream.
 
-        Takes int8 to int64, uint8 to uint64, and bool."""
+        Takes int8 to int64, uint8 to uint64, bool, float16, bfloat16, float32 and float64. Of floating-point types the
+        integers are at most 2^11 (float16), 2^8 (bfloat16), 2^24 (float32) or 2^53 (float64), and at least its negative:
+        the types have no others without gaps. Without limits they are from 0 to that one, as PyTorch's are."""
         return self._random(tensor, *_writable(tensor), low, high)
 
     def random_like(self, tensor: ArrayT, low: SupportsIndex | None = None, high: SupportsIndex | None = None) -> ArrayT:
@@ -279,22 +284,17 @@ class Generator(Owner):
     def _random(
         self, tensor: DataT, memory: Memory, dtype: str, low: SupportsIndex | None, high: SupportsIndex | None
     ) -> DataT:
-        if dtype != "bool" and dtype not in _INTEGERS:
-            raise TypeError(f"tensor has elements of {dtype}: expected integers or bool; uniform_() is for others")
-        if low is None and high is None:
-            if dtype == "bool":
-                self._fill(memory, Random(kind=RANDOM_RANGE, element_bytes=1, low=0, range=2))
-            else:
-                self._fill(memory, Random(kind=RANDOM_BYTES))
+        _check_known(dtype)
+        unlimited = low is None and high is None
+        if unlimited and dtype in _INTEGERS:
+            self._fill(memory, Random(kind=RANDOM_BYTES))
             return tensor
-        first, last = _limits(low, high)
-        bits = 8 * _ONES[dtype][0]
-        signed = dtype.startswith("int")
-        least = -1 << bits - 1 if signed else 0
-        most = 1 if dtype == "bool" else least + (1 << bits) - 1
+        size = _ONES[dtype][0]
+        least, most = _integers_of(dtype)
+        first, last = (0, most) if unlimited else _limits(low, high)
         if first < least or last > most:
             raise ValueError(f"limits are {first} and {last + 1}: expected {least} and {most + 1} at most, for {dtype}")
-        self._fill(memory, _range(first, last, bits // 8))
+        self._fill(memory, _range(first, last, size, _FLOATS[dtype][2] if dtype in _FLOATS else RANDOM_RANGE))
         return tensor
 
     def uniform_(self, tensor: DataT, low: SupportsFloat = 0.0, high: SupportsFloat = 1.0) -> DataT:
@@ -532,10 +532,20 @@ def _limits(low: SupportsIndex | None, high: SupportsIndex | None) -> tuple[int,
     return low, high - 1
 
 
-def _range(first: int, last: int, size: int) -> Random:
+def _integers_of(dtype: str) -> tuple[int, int]:
+    """The least and the greatest integer that random_() makes in elements of a type."""
+    if dtype in _WHOLE:
+        return -_WHOLE[dtype], _WHOLE[dtype]
+    if dtype == "bool":
+        return 0, 1
+    bits = 8 * _ONES[dtype][0]
+    return (-1 << bits - 1, (1 << bits - 1) - 1) if dtype.startswith("int") else (0, (1 << bits) - 1)
+
+
+def _range(first: int, last: int, size: int, kind: int = RANDOM_RANGE) -> Random:
     """Of integers from `first` to `last`, as 64 bits each."""
     low = first - (1 << 64) if first >= 1 << 63 else first
-    return Random(kind=RANDOM_RANGE, element_bytes=size, low=low, range=(last - first + 1) % (1 << 64))
+    return Random(kind=kind, element_bytes=size, low=low, range=(last - first + 1) % (1 << 64))
 
 
 def _writable(tensor: Any) -> tuple[Memory, str]:

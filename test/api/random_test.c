@@ -18,7 +18,8 @@ enum { BLOCK = GPUAES_BLOCK, KEY = 32, KEYS = 3, GAP = 64, KEY_OFFSETS = 16 };
 
 static const struct {
     const char *name;
-    unsigned width; /* bytes of keystream for an element */
+    unsigned width;  /* bytes of keystream for an element */
+    unsigned digits; /* integers as floating-point numbers: at most 2^digits */
 } kinds[] = {
     [GPUAES_RANDOM_BYTES] = {"bytes", 1},
     [GPUAES_RANDOM_UNIFORM32] = {"uniform floats", 4},
@@ -31,6 +32,10 @@ static const struct {
     [GPUAES_RANDOM_UNIFORM_BFLOAT16] = {"uniform bfloat16", 4},
     [GPUAES_RANDOM_NORMAL_FLOAT16] = {"normal float16", 4},
     [GPUAES_RANDOM_NORMAL_BFLOAT16] = {"normal bfloat16", 4},
+    [GPUAES_RANDOM_RANGE_FLOAT16] = {"integers in float16", 8, 11},
+    [GPUAES_RANDOM_RANGE_BFLOAT16] = {"integers in bfloat16", 8, 8},
+    [GPUAES_RANDOM_RANGE_FLOAT32] = {"integers in float", 8, 24},
+    [GPUAES_RANDOM_RANGE_FLOAT64] = {"integers in double", 8, 53},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -70,9 +75,19 @@ static size_t below(size_t limit)
 
 /* ---- The reference ------------------------------------------------------------------------ */
 
+static int is_range(enum gpuaes_random_kind kind)
+{
+    return kind == GPUAES_RANDOM_RANGE || kinds[kind].digits != 0;
+}
+
+static int is_half(enum gpuaes_random_kind kind)
+{
+    return kind >= GPUAES_RANDOM_UNIFORM_FLOAT16 && kind <= GPUAES_RANDOM_RANGE_BFLOAT16;
+}
+
 static int is_wide(const struct gpuaes_random *r)
 {
-    return r->kind == GPUAES_RANDOM_RANGE && r->range > (uint64_t)1 << 32;
+    return is_range(r->kind) && r->range > (uint64_t)1 << 32;
 }
 
 /* Bytes of keystream for an element. */
@@ -83,8 +98,12 @@ static unsigned width_of(const struct gpuaes_random *r)
 
 static size_t element_bytes(const struct gpuaes_random *r)
 {
-    if (r->kind >= GPUAES_RANDOM_UNIFORM_FLOAT16)
+    if (is_half(r->kind))
         return 2;
+    if (r->kind == GPUAES_RANDOM_RANGE_FLOAT32)
+        return 4;
+    if (r->kind == GPUAES_RANDOM_RANGE_FLOAT64)
+        return 8;
     return r->kind >= GPUAES_RANDOM_RANGE ? r->element_bytes : width_of(r);
 }
 
@@ -163,7 +182,8 @@ static double normal64(const unsigned char *p, int second)
 
 static int is_bfloat16(enum gpuaes_random_kind kind)
 {
-    return kind == GPUAES_RANDOM_UNIFORM_BFLOAT16 || kind == GPUAES_RANDOM_NORMAL_BFLOAT16;
+    return kind == GPUAES_RANDOM_UNIFORM_BFLOAT16 || kind == GPUAES_RANDOM_NORMAL_BFLOAT16 ||
+           kind == GPUAES_RANDOM_RANGE_BFLOAT16;
 }
 
 /* A number rounded to a half type: normal ones to nearest, uniform ones down. */
@@ -212,6 +232,9 @@ static double expected_half(const struct gpuaes_random *r, const unsigned char *
         return rounded(r->kind, (double)scale32(r, (float)(word32(own) >> 19) * 0x1p-13f));
     case GPUAES_RANDOM_UNIFORM_BFLOAT16:
         return rounded(r->kind, (double)scale32(r, (float)(word32(own) >> 16) * 0x1p-16f));
+    case GPUAES_RANDOM_RANGE_FLOAT16:
+    case GPUAES_RANDOM_RANGE_BFLOAT16:
+        return (double)(int64_t)integer(r, own);
     default:
         return rounded(r->kind, (double)scale32(r, (float)normal32(pair, second)));
     }
@@ -229,7 +252,7 @@ static void expect(const struct gpuaes_random *r, const unsigned char *bytes, ui
     float f;
     double d;
     uint64_t w;
-    if (r->kind >= GPUAES_RANDOM_UNIFORM_FLOAT16) {
+    if (is_half(r->kind)) {
         d = expected_half(r, own, pair, number % 2 != 0);
         memcpy(to, &d, sizeof d);
         return;
@@ -254,6 +277,14 @@ static void expect(const struct gpuaes_random *r, const unsigned char *bytes, ui
         d = scale64(r, normal64(pair, number % 2 != 0));
         memcpy(to, &d, sizeof d);
         return;
+    case GPUAES_RANDOM_RANGE_FLOAT32:
+        f = (float)(int64_t)integer(r, own);
+        memcpy(to, &f, sizeof f);
+        return;
+    case GPUAES_RANDOM_RANGE_FLOAT64:
+        d = (double)(int64_t)integer(r, own);
+        memcpy(to, &d, sizeof d);
+        return;
     default:
         w = integer(r, own);
         memcpy(to, &w, r->element_bytes); /* the low bytes, as hosts of GPUs have them */
@@ -274,6 +305,8 @@ static int agrees(const struct gpuaes_random *r, const unsigned char *got,
     switch (r->kind) {
     case GPUAES_RANDOM_UNIFORM_FLOAT16:
     case GPUAES_RANDOM_UNIFORM_BFLOAT16:
+    case GPUAES_RANDOM_RANGE_FLOAT16:
+    case GPUAES_RANDOM_RANGE_BFLOAT16:
         memcpy(&d[1], expected, sizeof d[1]);
         return half_at(r->kind, got) == d[1];
     case GPUAES_RANDOM_NORMAL_FLOAT16:
@@ -364,6 +397,11 @@ static struct gpuaes_random random_of(enum gpuaes_random_kind kind, size_t count
     }
     r.low = (int64_t)tap_random_next(&random_state) >> below(64);
     r.range = tap_random_next(&random_state) >> below(64);
+    if (kinds[kind].digits != 0) {
+        const int64_t most = (int64_t)1 << kinds[kind].digits;
+        r.low = (int64_t)below((size_t)(2 * most + 1)) - most;
+        r.range = 1 + below((size_t)(most - r.low + 1));
+    }
     return r;
 }
 
@@ -424,6 +462,14 @@ static int check_edges(void)
         r.low = ranges[i].low;
         right = runs(&r, 0);
     }
+    for (int kind = GPUAES_RANDOM_RANGE_FLOAT16; kind <= (int)GPUAES_RANDOM_RANGE_FLOAT64; kind++)
+        for (int from = -1; from <= 1 && right == 1; from++) { /* to 2^digits, and its neighbours */
+            const int64_t most = (int64_t)1 << kinds[kind].digits;
+            struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, 500);
+            r.low = from < 0 ? -most : from * (most - 1);
+            r.range = (uint64_t)(most - r.low) + 1;
+            right = runs(&r, 0);
+        }
     for (size_t i = 0; i < sizeof probabilities / sizeof probabilities[0] && right == 1; i++) {
         struct gpuaes_random r = random_of(GPUAES_RANDOM_BERNOULLI, 500);
         r.probability = probabilities[i];
@@ -686,6 +732,13 @@ static int check_refused(void)
     REFUSED(NORMAL_BFLOAT16, device, shift, (double)NAN);
     REFUSED(NORMAL_BFLOAT16, device + 1, key, keys);
     REFUSED(UNIFORM_BFLOAT16, device, first, UINT64_MAX / 4 - 9);
+    REFUSED(RANGE_FLOAT16, device, low, -2049);
+    REFUSED(RANGE_FLOAT16, device, low, INT64_MIN);
+    REFUSED(RANGE_FLOAT32, device, low, (1 << 24) + 1);
+    REFUSED(RANGE_FLOAT32, device, range, 0);
+    REFUSED(RANGE_FLOAT32, device, range, ((uint64_t)1 << 25) + 2);
+    REFUSED(RANGE_FLOAT64, device, range, UINT64_MAX);
+    REFUSED(RANGE_BFLOAT16, device + 1, key, keys);
     REFUSED(BERNOULLI, device, probability, 1.0000001);
     REFUSED(BERNOULLI, device, probability, -0.5);
     REFUSED(BERNOULLI, device, probability, (double)NAN);

@@ -125,6 +125,10 @@ FILLS = {
     "int64 of a word": ("i8", lambda g, t: g.random_(t, -1 << 31, 1 << 31)),
     "int64 of more than a word": ("i8", lambda g, t: g.random_(t, -1 << 31, (1 << 31) + 1)),
     "int64 of three quarters": ("i8", lambda g, t: g.random_(t, -1 << 62, 1 << 63)),
+    "integers in float16": ("f2", lambda g, t: g.random_(t, -2048, 2049)),
+    "integers in float32": ("f4", lambda g, t: g.random_(t, -7, 1 << 24)),
+    "integers in float64": ("f8", lambda g, t: g.random_(t, -5, 1 << 31)),
+    "integers in float64 of more than a word": ("f8", lambda g, t: g.random_(t)),
     "uniform float32": ("f4", lambda g, t: g.uniform_(t)),
     "uniform float32 of a range": ("f4", lambda g, t: g.uniform_(t, -3.3, 1e-3)),
     "uniform float64 of a range": ("f8", lambda g, t: g.uniform_(t, 1e10, 3e10)),
@@ -288,6 +292,22 @@ def test_uniform_halves_stay_below_their_end(dtype, where, converter, fake_tenso
         assert (abs(values - exact) <= step).all()
         if low == 0 or low == -1:  # float32 is exact
             assert (values == numpy.floor(exact / step) * step).all()
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_integers_in_halves_are_those_of_integer_types(dtype, where, converter, fake_tensor):
+    most = 1 << HALVES[dtype][0]
+    for limits in (-most, most + 1), (-5, 7), (most - 1, most + 1), ():
+        integers = numbers("q", 3001)
+        Generator(KEY).random_(integers, *limits or (0, most + 1))
+        halves = Generator(KEY).random_(fake_tensor(dtype, 3001, where), *limits).values()
+        assert halves.tolist() == list(integers)
+    generator = Generator(KEY)
+    for low, high in (-most - 1, 0), (0, most + 2):
+        with pytest.raises(ValueError, match=f"limits are {low} and {high}: expected {-most} and {most + 1} at most, for {dtype}"):
+            generator.random_(fake_tensor(dtype, 3, where), low, high)
+    assert generator.state() == Generator(KEY).state()
 
 
 @pytest.mark.parametrize("dtype", HALVES)
@@ -663,7 +683,6 @@ def test_types_are_refused_by_name(device_array):
     numpy = pytest.importorskip("numpy")
     generator = Generator(1)
     refused = [
-        (generator.random_, "f4", "float32"),
         (generator.random_, "c8", "'<c8'"),
         (generator.uniform_, "i4", "int32"),
         (generator.normal_, "b1", "bool"),
@@ -678,8 +697,8 @@ def test_types_are_refused_by_name(device_array):
         for tensor in tensors:
             with pytest.raises(TypeError, match="tensor has elements of .*" + name):
                 method(tensor)
-    with pytest.raises(TypeError, match="tensor has elements of float32"):
-        generator.random_(numbers("f", 3))
+    with pytest.raises(TypeError, match="tensor has elements of int32"):
+        generator.uniform_(numbers("i", 3))
     state = generator.state()
     assert state == Generator(1).state(), "a refused call uses no keystream"
 
@@ -721,6 +740,8 @@ def test_arguments_are_refused():
         (lambda: generator.random_(small, 0, 129), "limits are 0 and 129"),
         (lambda: generator.random_(small, -129, 0), "limits are -129 and 0"),
         (lambda: generator.random_(small, 0.5, 3), "low is 0.5"),
+        (lambda: generator.random_(floats, 0, (1 << 24) + 2), "limits are 0 and 16777218: .* 16777217 at most, for float32"),
+        (lambda: generator.random_(floats, -(1 << 24) - 1, 0), "limits are -16777217 and 0"),
         (lambda: generator.randint(0), "low is 0 and high is 0"),
         (lambda: generator.randint(0, 1 << 64), "limits are"),
         (lambda: generator.randint(5, size=-1), "size is -1"),
@@ -753,6 +774,9 @@ def test_tensors_of_pytorch():
             floats = Generator(KEY).normal_(torch.empty(1001, device=place))
             assert torch.equal(parameter.detach(), floats.to(dtype))
             assert Generator(KEY).uniform_(torch.empty(100_000, dtype=dtype, device=place)).float().max() < 1
+            integers = Generator(KEY).random_(torch.empty(1001, dtype=torch.int64, device=place), -5, 200)
+            halves = Generator(KEY).random_(torch.empty(1001, dtype=dtype, device=place), -5, 200)
+            assert torch.equal(halves, integers.to(dtype))
             with pytest.raises(ValueError, match="requires a gradient: expected .* torch.no_grad"):
                 generator.normal_(parameter)
         order = generator.permutation(1000, like=tensor)
@@ -798,7 +822,7 @@ def test_new_arrays_are_refused(fake_jax):
         (lambda: generator.normal_like(bytearray(4)), "tensor is bytearray: expected an array of PyTorch, CuPy, NumPy or JAX"),
         (lambda: generator.normal_like(numpy.zeros(3, "i4")), "tensor has elements of int32: expected float16, bfloat16"),
         (lambda: generator.normal_like(numpy.zeros(3, ">f4")), "tensor has elements of the type '>f4'"),
-        (lambda: generator.random_like(numpy.zeros(3, "f4")), "tensor has elements of float32: expected integers"),
+        (lambda: generator.random_like(numpy.zeros(3, "c8")), "tensor has elements of the type '<c8'"),
     ]:
         with pytest.raises(TypeError, match=f"^{message}"):
             call()

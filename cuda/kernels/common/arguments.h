@@ -247,9 +247,13 @@ enum random_kind {
     RANDOM_UNIFORM_BFLOAT16,
     RANDOM_NORMAL_FLOAT16,
     RANDOM_NORMAL_BFLOAT16,
-    RANDOM_WIDE_RANGE /* RANGE of more than 2^32 integers, of a block each */
+    RANDOM_RANGE_FLOAT16,
+    RANDOM_RANGE_BFLOAT16,
+    RANDOM_RANGE_FLOAT32,
+    RANDOM_RANGE_FLOAT64
 };
 enum { RANDOM_KEY_SHARED = 4 * 60 };
+#define RANDOM_WORD_RANGE ((uint64_t)1 << 32) /* an integer of more takes a block */
 struct random_arguments {
     uint64_t out; /* aligned to an element */
     uint64_t key; /* 32 bytes */
@@ -258,7 +262,7 @@ struct random_arguments {
     uint32_t counter[4];    /* as loaded from memory, little-endian words */
     uint32_t kind;          /* enum random_kind */
     uint32_t element_bytes; /* from RANGE on */
-    uint64_t range, low;    /* RANGE: range 0 is 2^64; WIDE_RANGE */
+    uint64_t range, low;    /* RANGE: range 0 is 2^64; of other kinds 0 */
     uint64_t threshold;     /* BERNOULLI: for 63 bits of a word; */
     uint64_t success;       /* what is written below it */
     double scale64, shift64;

@@ -22,7 +22,8 @@ static __device__ __forceinline__ bool is_uniform_half(uint32_t kind)
 
 static __device__ __forceinline__ bool is_bfloat16(uint32_t kind)
 {
-    return kind == RANDOM_UNIFORM_BFLOAT16 || kind == RANDOM_NORMAL_BFLOAT16;
+    return kind == RANDOM_UNIFORM_BFLOAT16 || kind == RANDOM_NORMAL_BFLOAT16 ||
+           kind == RANDOM_RANGE_BFLOAT16;
 }
 
 /* Bits of a word that are not used: so many, and the type's, are the 24 of a float. */
@@ -153,7 +154,7 @@ static __device__ __forceinline__ uint64_t wide_integer_of(const random_argument
 
 /* ---- Stores ------------------------------------------------------------------------ */
 
-static __device__ __forceinline__ void store_integer(const random_arguments &a, uint64_t number,
+static __device__ __forceinline__ void store_element(const random_arguments &a, uint64_t number,
                                                      uint64_t value)
 {
     if (number < a.first || number >= a.end)
@@ -174,25 +175,42 @@ static __device__ __forceinline__ void store_integer(const random_arguments &a, 
     }
 }
 
+/* The bits of an integer in the type of the elements, which has it. */
+static __device__ __forceinline__ uint64_t bits_of(const random_arguments &a, uint64_t integer)
+{
+    int64_t x = static_cast<int64_t>(integer);
+    switch (a.kind) {
+    case RANDOM_RANGE_FLOAT16:
+    case RANDOM_RANGE_BFLOAT16:
+        return half_of(a.kind, __float_as_uint(static_cast<float>(x)));
+    case RANDOM_RANGE_FLOAT32:
+        return __float_as_uint(static_cast<float>(x));
+    case RANDOM_RANGE_FLOAT64:
+        return static_cast<uint64_t>(__double_as_longlong(static_cast<double>(x)));
+    default:
+        return integer;
+    }
+}
+
 /* What a block becomes: one integer, or two. */
 static __device__ __forceinline__ void store_integers(const random_arguments &a, uint64_t block,
                                                       uint64_t low, uint64_t high)
 {
-    bool wide = a.kind == RANDOM_WIDE_RANGE;
+    bool wide = a.range > RANDOM_WORD_RANGE;
     uint64_t number = wide ? block : 2 * block;
-    store_integer(a, number, wide ? wide_integer_of(a, low, high) : integer_of(a, low));
+    store_element(a, number, bits_of(a, wide ? wide_integer_of(a, low, high) : integer_of(a, low)));
     if (!wide)
-        store_integer(a, number + 1, integer_of(a, high));
+        store_element(a, number + 1, bits_of(a, integer_of(a, high)));
 }
 
 /* What a block becomes of a half type: four elements. */
 static __device__ __forceinline__ void store_halves(const random_arguments &a, uint64_t block,
                                                     aes_state s)
 {
-    store_integer(a, 4 * block, half_of(a.kind, s.c0));
-    store_integer(a, 4 * block + 1, half_of(a.kind, s.c1));
-    store_integer(a, 4 * block + 2, half_of(a.kind, s.c2));
-    store_integer(a, 4 * block + 3, half_of(a.kind, s.c3));
+    store_element(a, 4 * block, half_of(a.kind, s.c0));
+    store_element(a, 4 * block + 1, half_of(a.kind, s.c1));
+    store_element(a, 4 * block + 2, half_of(a.kind, s.c2));
+    store_element(a, 4 * block + 3, half_of(a.kind, s.c3));
 }
 
 /* Bytes of `s` that lie from `begin` to `end` - 1, where `s` is the 16 bytes from `at` on. */
