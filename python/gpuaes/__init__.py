@@ -45,7 +45,7 @@ __all__ = [
     "statistics",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 if TYPE_CHECKING:  # which knows all names, and would take any for one that __getattr__() has

@@ -14,7 +14,7 @@ my $on_emulator = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
 plan(skip_all => 'the module is a stand-in') if stand_in();
 plan(skip_all => 'there is no device') if !$on_emulator && !-e '/dev/nvidiactl';
 
-# Of "gpuaes 0.2.0, CUDA 13.5 sm_90a compute_90, 12.9 sm_90a".
+# Of "gpuaes 0.3.0, CUDA 13.5 sm_90a compute_90, 12.9 sm_90a".
 my $built = run([$gpuaes_command, 'info', '--quick'], env => with_gpuaes());
 my ($kernels) = $built->{out} =~ /^gpuaes [^,]*, CUDA (.*)/;
 $kernels //= '';
