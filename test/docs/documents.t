@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # The documents: each link to a file of ours leads to one, each link to a heading to a heading. Of sizes,
-# openssl enc is given those that it takes. All that name the version name the same.
+# openssl enc is given those that it takes. All that name the version name the same, and the same day.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
+use Time::Piece;
 
 # The anchors of a page's headings, as GitHub makes them.
 sub anchors
@@ -65,5 +66,11 @@ foreach my $named (@named) {
     my ($name, $pattern, $expected) = @$named;
     is((slurp("$source/$name") =~ $pattern)[0], $expected, "$name: the version is that of configure.ac");
 }
+my $day = Time::Piece->strptime((slurp("$source/CHANGELOG.md") =~ /^## \[\d.*\] - (.*)$/m)[0], '%Y-%m-%d');
+my $date = $day->mday . $day->strftime(' %B %Y');
+is((slurp("$source/docs/$_") =~ /^\.TH \S+ \d "(.*?)"/m)[0], $date, "$_: the day is that of CHANGELOG.md")
+    foreach qw(gpuaes.1 libgpuaes.3.in provider-gpuaes.7);
+my ($entry) = slurp("$source/packaging/debian/changelog") =~ /^ -- .*>  (.*) \d+:/m;
+is($entry, $day->strftime('%a, %d %b %Y'), 'packaging/debian/changelog: so is that of its entry');
 
 done_testing();
