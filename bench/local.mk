@@ -74,10 +74,9 @@ bench: bench-programs
 	mv -f bench.tsv.new bench.tsv
 CLEANFILES += bench.tsv bench.tsv.new
 
-# Makes all pages of the values in DOCS/benchmarks, and the figures: docs/benchmarks.md and read-ahead.md
-# of CARD, and the page on an H100. FROM=FOLDER: takes what test/on_gpu measured there first.
+# Makes all pages of the values of CARD in DOCS/benchmarks, and the figures. FROM=FOLDER: takes what test/on_gpu measured there first.
 DOCS = $(srcdir)/docs
-CARD = h200
+CARD = h100
 FROM =
 need_gnuplot = @test -n '$(GNUPLOT)' || { echo '$@ needs gnuplot (Debian: gnuplot-nox)' >&2; exit 1; }
 # What there is of a card, the file of one GPU first.
@@ -92,7 +91,6 @@ bench-report:
 	$(PERL) $(srcdir)/bench/plot --gnuplot='$(GNUPLOT)' '$(DOCS)/benchmarks' $(call values_of,$(CARD))
 	$(call make_page,template.md,benchmarks.md,$(CARD))
 	$(call make_page,read-ahead-template.md,read-ahead.md,$(CARD))
-	test ! -e '$(DOCS)/benchmarks/h100.tsv' || { $(call make_page,h100-template.md,benchmarks-h100.md,h100); }
 CLEANFILES += report.new
 
 # Measures all on this machine's card into DOCS/benchmarks, and makes the pages of it. REPORT_SETS: some of

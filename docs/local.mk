@@ -33,7 +33,7 @@ CLEANFILES += docs/installed.cnf
 
 # Installed as they lie here, since they name each other.
 nobase_dist_doc_DATA = docs/gpuaes.cnf \
-	docs/architecture.md docs/benchmarks.md docs/benchmarks-h100.md \
+	docs/architecture.md docs/benchmarks.md \
 	docs/formats-checkpoint.md docs/formats-cryptotensors.md docs/formats-lmcache.md \
 	docs/formats-parquet.md docs/formats-tink.md docs/packaging.md \
 	docs/python.md docs/read-ahead.md docs/shards.md docs/soundness.md docs/start-c.md docs/start-openssl.md \

@@ -237,14 +237,6 @@ sub block_messages_time
         microseconds => 'ours', 'one call over the same bytes' => 'reference');
 }
 
-# Figures of both sides stand apart, since pyarrow has rows of its own.
-sub block_parquet
-{
-    return table_of('parquet', [rows_like($results, part => 'parquet')], algorithm => 'cipher', what => 'operation', bytes => 'bytes',
-        'from, to' => \&way_text, 'gpuaes, GB/s' => 'ours', 'pyarrow, GB/s' => 'reference', ratio => 'ratio', spread => 'spread',
-        'its cores' => 'threads', "pyarrow's figure" => 'against');
-}
-
 # ---- CTR with read-ahead --------------------------------------------------------------------------
 
 sub block_read_ahead
