@@ -264,6 +264,41 @@ def test_device_memory(how, device_array, cuda_stream):
         parquet.decrypt(data, KEYS, like=bytearray(1))
 
 
+def test_large_pages_in_device_memory(device_array):
+    """They are copied within the device, and headers one by one."""
+    writer = writing.Writer(SEAL)
+    texts = [os.urandom(100_000), os.urandom(200_000)]
+    chunk = writing.chunk(writing.metadata(*writer.pages(texts=texts)))
+    data = writer.encrypted([[chunk]])
+    on_device = device_array(data)
+    assert parquet.decrypt(on_device, KEY).file.tobytes() == parquet.decrypt(data, KEY).file
+    assert on_device.tobytes() == data
+
+
+def test_headers_are_changed_as_structs_are(rng):
+    """Whatever the short way makes of a header, the long one does, too."""
+    inner = _thrift.Struct({1: (writing.I32, 7), 2: (writing.BINARY, b"most"), 5: (writing.STRUCT, _thrift.Struct())})
+    changed = 0
+    for _ in range(3000):
+        large = rng.randrange(1 << rng.randrange(1, 60)) - 9
+        kinds = (writing.I64, large), (writing.BINARY, b"text"), (writing.STRUCT, inner), (1, 1)
+        numbers = {1, 2, *rng.sample((4, 4, 5, 6, 9, 14, 19, 33), rng.randrange(4))}
+        size = rng.randrange(1 << rng.randrange(1, 30))
+        fields = _thrift.Struct({number: rng.choice(kinds) for number in numbers} | {3: (writing.I32, size)})
+        data = fields.tobytes() + b"behind"
+        if rng.randrange(2):
+            data = damaged(rng, data)
+        short = _thrift.with_integer(data, 3, size, size // 2, dropped=4)
+        if short is not None:
+            expected = _thrift.read(data)[0]
+            assert expected.pop(3) == (writing.I32, size)
+            expected.pop(4, None)
+            found, end = _thrift.read(short)
+            assert found.pop(3) == (writing.I32, size // 2) and found == expected and end == len(short) <= len(data)
+            changed += 1
+    assert changed > 500
+
+
 # ---- Files that must be refused ----------------------------------------------------------
 
 

@@ -5,11 +5,13 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import hmac
+import mmap
 import struct
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Union
+from typing import Any, Callable, Mapping, NamedTuple, Sequence, Union
 
 from .. import _driver, _memory
 from .._arguments import KEY_BYTES, small_bytes
@@ -17,7 +19,7 @@ from .._types import Data
 from ..aead import AESGCM
 from . import _thrift
 from ._parquet_footer import ORDINALS, Algorithm, Footer, RefusedFile, key_metadata, parse, placed
-from ._parquet_modules import NONCE, TAG, Device, Module, find
+from ._parquet_modules import LENGTH, NONCE, TAG, Device, Modules, said
 from ._thrift import BINARY, I32, I64, STRUCT, Struct
 
 __all__ = ["Chunk", "File", "FindKey", "Page"]
@@ -27,6 +29,7 @@ _BEFORE_MOST = 1 << 16  # bytes of a field that is read before the footer is aut
 _END = 8  # the length of the footer, and a magic number
 _FOOTER, _METADATA, _PAGE, _DICTIONARY, _PAGE_HEADER, _DICTIONARY_HEADER = range(6)
 _COLUMN_INDEX, _OFFSET_INDEX, _BLOOM_HEADER, _BLOOM_BITS = range(6, 10)
+_PAGE_SIZE, _CHECKSUM = 3, 4  # fields of PageHeader
 
 
 class Page(NamedTuple):
@@ -56,9 +59,19 @@ class Chunk:
     end: int = 0
     plain_end: int = 0
     has_dictionary: bool = False
-    modules: list[tuple[Module, Module]] = dataclasses.field(default_factory=list)  # of each page: header, text
-    extras: list[tuple[int, list[Module]]] = dataclasses.field(default_factory=list)  # indexes and Bloom filters
+    first: int = 0  # of its pages, among those of all chunks
+    extras: list[Extra] = dataclasses.field(default_factory=list)
     pages: list[Page] = dataclasses.field(default_factory=list)
+
+
+class Extra(NamedTuple):
+    """An index, or a Bloom filter: some of the small modules, and their place in the file."""
+
+    kind: int
+    where: str
+    modules: slice
+    begin: int
+    end: int
 
 
 class File:
@@ -71,7 +84,7 @@ class File:
         self._unauthenticated_pages = unauthenticated_pages
         if memory.device is not None:
             lane = _driver.lane(memory.device, memory.stream, memory.stream_owner)
-            self._data: Any = lane.read(memory.address, memory.bytes)
+            self._data: Any = _read(lane, memory)
         elif memory.bytes:
             self._data = memoryview((ctypes.c_char * memory.bytes).from_address(memory.address)).cast("B")
         else:
@@ -82,8 +95,9 @@ class File:
             found = keys if isinstance(keys, Mapping) else {None: keys}
             self._find_key = lambda column, metadata: found.get(column)
         self._keys: dict[tuple[str | None, bytes | None], bytes | None] = {}
-        self._patches: list[tuple[int, bytes]] = []  # of the file, but for the texts of pages and the footer
+        self.patches: list[tuple[int, bytes]] = [(0, b"PAR1")]  # all but texts of pages and the footer
         self.chunks: list[Chunk] = []
+        self._small = Modules(keep_sealed=True)  # indexes and Bloom filters, then the headers of pages
 
         data = self._data
         if len(data) < _END + 4 or bytes(data[-4:]) not in (b"PAR1", b"PARE"):
@@ -101,8 +115,9 @@ class File:
         with placed("footer"):
             crypto, at = _thrift.read_some(text, (1, 2), _BEFORE_MOST)
             self._use(crypto.must(1, STRUCT, "encryption_algorithm"), crypto.value(2, BINARY, "key_metadata"))
-        module = find(text, at, len(text), self._footer_key, self._aad(_FOOTER), "footer")
-        return parse(self.device.texts([module])[0], "footer")[0]
+        modules = Modules(keep_sealed=True)
+        modules.find(text, at, len(text), self._footer_key, self._aad(_FOOTER), "footer")
+        return parse(self.device.texts(modules)[0], "footer")[0]
 
     def _verify(self, text: bytes) -> Struct:
         """Has nonce | tag behind it: its encryption must give this tag, and is of no other use."""
@@ -132,6 +147,7 @@ class File:
         if key is None:
             raise ValueError("keys has no key of the footer: expected one for None")
         self._footer_key = key
+        self.texts = Modules(0 if self._algorithm.pages_are_ctr else TAG)
 
     def _aad(self, kind: int, *numbers: int) -> bytes | None:
         if self._algorithm.aad is None:
@@ -194,18 +210,18 @@ class File:
 
     def read_metadata(self) -> None:
         """Where it is a module, which lies in the footer, and where it does not."""
-        sealed = []
+        sealed, modules = [], Modules(keep_sealed=True)
         for chunk in self.chunks:
             with placed(f"{chunk.where}, metadata"):
                 text = chunk.fields.value(9, BINARY, "encrypted_column_metadata")
                 if text is None:
                     chunk.metadata = chunk.fields.must(3, STRUCT, "meta_data")
                 else:
-                    aad = self._aad(_METADATA, *chunk.numbers)
-                    where = f"{chunk.where}, metadata"
-                    sealed.append((chunk, find(text, 0, len(text), chunk.key, aad, where)))
-        for (chunk, module), text in zip(sealed, self.device.texts([module for _, module in sealed])):
-            chunk.metadata = parse(text, module.where)[0]
+                    aad, where = self._aad(_METADATA, *chunk.numbers), f"{chunk.where}, metadata"
+                    modules.find(text, 0, len(text), chunk.key, aad, where)
+                    sealed.append((chunk, where))
+        for (chunk, where), text in zip(sealed, self.device.texts(modules)):
+            chunk.metadata = parse(text, where)[0]
         for chunk in self.chunks:
             with placed(f"{chunk.where}, metadata"):
                 path = b".".join(chunk.metadata.elements(3, BINARY, "path_in_schema"))
@@ -223,24 +239,30 @@ class File:
             if chunk.begin < chunk.end and chunk.begin < behind:
                 raise RefusedFile(f"{chunk.where}: its pages overlap those of another chunk")
             behind = max(behind, chunk.end)
-        tag = 0 if self._algorithm.pages_are_ctr else TAG
         for chunk in self.chunks:
-            at, number, is_dictionary = chunk.begin, 0, chunk.has_dictionary
-            while at < chunk.end:
-                where = f"{chunk.where}, {'dictionary' if is_dictionary else f'page {number}'}"
-                kinds: tuple[int, int] = _DICTIONARY_HEADER, _DICTIONARY
-                numbers: tuple[int, ...] = chunk.numbers
-                if not is_dictionary:
-                    if number >= ORDINALS:
-                        raise RefusedFile(f"{where}: its number is too large: expected less than {ORDINALS}")
-                    kinds, numbers = (_PAGE_HEADER, _PAGE), (*numbers, number)
-                    number += 1
-                is_dictionary = False
-                aad = [self._aad(kind, *numbers) for kind in kinds]
-                header = find(self._data, at, chunk.end, chunk.key, aad[0], f"{where}, header")
-                text = find(self._data, header.end, chunk.end, chunk.key, aad[1], where, tag)
-                chunk.modules.append((header, text))
-                at = text.end
+            self._find_pages(chunk)
+
+    def _find_pages(self, chunk: Chunk) -> None:
+        chunk.first = len(self.texts)
+        data, key, end = self._data, chunk.key, chunk.end
+        aad_of_header, aad_of_text = (self._aad(kind, *chunk.numbers) for kind in (_PAGE_HEADER, _PAGE))
+        at = chunk.begin
+        if chunk.has_dictionary and at < end:
+            aads = [self._aad(kind, *chunk.numbers) for kind in (_DICTIONARY_HEADER, _DICTIONARY)]
+            at = self._small.find(data, at, end, key, aads[0], (chunk.where, -1, ", header"))
+            at = self.texts.find(data, at, end, key, aads[1], (chunk.where, -1, ""))
+        number = 0
+        while at < end:
+            if number >= ORDINALS:
+                where = f"{chunk.where}, page {number}"
+                raise RefusedFile(f"{where}: its number is too large: expected less than {ORDINALS}")
+            aads = [None, None]
+            if aad_of_header is not None and aad_of_text is not None:
+                ordinal = number.to_bytes(2, "little")
+                aads = [aad_of_header + ordinal, aad_of_text + ordinal]
+            at = self._small.find(data, at, end, key, aads[0], (chunk.where, number, ", header"))
+            at = self.texts.find(data, at, end, key, aads[1], (chunk.where, number, ""))
+            number += 1
 
     def _place(self, chunk: Chunk) -> None:
         """Offsets of 0 are of no page: a row group without rows may have a dictionary, and no data."""
@@ -258,18 +280,22 @@ class File:
         for kind, field, name in (_OFFSET_INDEX, 4, "offset index"), (_COLUMN_INDEX, 6, "column index"):
             at, size = chunk.fields.value(field, I64, name), chunk.fields.value(field + 1, I32, name)
             if at is not None:
-                chunk.extras.append((kind, [self._extra(chunk, at, at + (size or 0), name, kind)]))
+                self._extra(chunk, at, at + (size or 0), (name, kind))
         at = chunk.metadata.value(14, I64, "bloom_filter_offset")
         if at is not None:
-            header = self._extra(chunk, at, self._begin, "Bloom filter, header", _BLOOM_HEADER)
-            bits = self._extra(chunk, header.end, self._begin, "Bloom filter", _BLOOM_BITS)
-            chunk.extras.append((_BLOOM_HEADER, [header, bits]))
+            parts = ("Bloom filter, header", _BLOOM_HEADER), ("Bloom filter", _BLOOM_BITS)
+            self._extra(chunk, at, self._begin, *parts)
 
-    def _extra(self, chunk: Chunk, at: int, end: int, name: str, kind: int) -> Module:
-        where = f"{chunk.where}, {name}"
-        if not 4 <= at <= end <= self._begin:
-            raise RefusedFile(f"{where}: it lies outside of bytes 4 to {self._begin}")
-        return find(self._data, at, end, chunk.key, self._aad(kind, *chunk.numbers), where)
+    def _extra(self, chunk: Chunk, begin: int, end: int, *parts: tuple[str, int]) -> None:
+        """Adds modules that follow each other: the name and the kind of each."""
+        at, first = begin, len(self._small)
+        for name, kind in parts:
+            where = f"{chunk.where}, {name}"
+            if not 4 <= at <= end <= self._begin:
+                raise RefusedFile(f"{where}: it lies outside of bytes 4 to {self._begin}")
+            at = self._small.find(self._data, at, end, chunk.key, self._aad(kind, *chunk.numbers), where)
+        where = f"{chunk.where}, {parts[0][0]}"
+        chunk.extras.append(Extra(parts[0][1], where, slice(first, len(self._small)), begin, at))
 
     # ---- The plain file ----------------------------------------------------------------
     #
@@ -278,43 +304,48 @@ class File:
 
     def read_small_modules(self) -> None:
         """Decrypts all but texts of pages, and says where those will be."""
-        modules: list[Module] = []
-        for chunk in self.chunks:
-            modules += (header for header, _ in chunk.modules)
-            for _, extra in chunk.extras:
-                modules += extra
-        texts = iter(self.device.texts(modules))
-        for chunk in self.chunks:
-            self._lay_out(chunk, texts)
-            for kind, extra in chunk.extras:
-                text = b"".join(next(texts) for _ in extra)
-                if kind == _OFFSET_INDEX:
-                    text = self._moved(chunk, text, extra[0].where)
-                if len(text) > extra[-1].end - extra[0].begin:
-                    raise RefusedFile(f"{extra[0].where}: it has {len(text)} bytes when it is plain, too many for its place")
-                self._patches.append((extra[0].begin, text))
-                if kind == _BLOOM_HEADER:
+        texts = self.device.texts(self._small)
+        of_headers = len(texts) - len(self.texts)
+        for chunk, behind in zip(self.chunks, [*(chunk.first for chunk in self.chunks[1:]), len(self.texts)]):
+            self._lay_out(chunk, texts[of_headers + chunk.first : of_headers + behind])
+            for extra in chunk.extras:
+                text = b"".join(texts[extra.modules])
+                if extra.kind == _OFFSET_INDEX:
+                    text = self._moved(chunk, text, extra.where)
+                if len(text) > extra.end - extra.begin:
+                    more = f"it has {len(text)} bytes when it is plain, too many for its place"
+                    raise RefusedFile(f"{extra.where}: {more}")
+                self.patches.append((extra.begin, text))
+                if extra.kind == _BLOOM_HEADER:
                     if 15 in chunk.metadata:
                         chunk.metadata[15] = I32, len(text)
                 else:
-                    chunk.fields[5 if kind == _OFFSET_INDEX else 7] = I32, len(text)
+                    chunk.fields[5 if extra.kind == _OFFSET_INDEX else 7] = I32, len(text)
 
-    def _lay_out(self, chunk: Chunk, texts: Iterator[bytes]) -> None:
-        at = chunk.begin
-        for number, (header, text) in enumerate(chunk.modules):
-            with placed(header.where):
-                fields, _ = _thrift.read(next(texts))
-                size = text.size if self._algorithm.is_duckdb else text.end - text.begin
-                if fields.must(3, I32, "compressed_page_size") != size:
-                    raise RefusedFile(f"{header.where}: the page has another size")
-            fields[3] = I32, text.size
-            fields.pop(4, None)  # a checksum of the encrypted page
-            plain = fields.tobytes()
-            self._patches.append((at, plain))
-            is_dictionary = chunk.has_dictionary and not number
-            chunk.pages.append(Page(chunk.row_group, chunk.name, is_dictionary, at, len(plain), text.size))
-            at += len(plain) + text.size
+    def _lay_out(self, chunk: Chunk, headers: list[bytes]) -> None:
+        at, more = chunk.begin, 0 if self._algorithm.is_duckdb else LENGTH + NONCE + self.texts.tag
+        is_dictionary = chunk.has_dictionary
+        for number, header in enumerate(headers, chunk.first):
+            size = self.texts.sizes[number]
+            # A checksum is that of the encrypted page.
+            plain = _thrift.with_integer(header, _PAGE_SIZE, size + more, size, dropped=_CHECKSUM)
+            if plain is None:
+                plain = self._plain_header(header, size + more, size, f"{said(self.texts.where[number])}, header")
+            self.patches.append((at, plain))
+            chunk.pages.append(Page(chunk.row_group, chunk.name, is_dictionary, at, len(plain), size))
+            is_dictionary = False
+            at += len(plain) + size
         chunk.plain_end = at
+
+    @staticmethod
+    def _plain_header(header: bytes, old: int, new: int, where: str) -> bytes:
+        with placed(where):
+            fields, _ = _thrift.read(header)
+            if fields.must(_PAGE_SIZE, I32, "compressed_page_size") != old:
+                raise RefusedFile(f"{where}: the page has another size")
+        fields[_PAGE_SIZE] = I32, new
+        fields.pop(_CHECKSUM, None)
+        return fields.tobytes()
 
     def _moved(self, chunk: Chunk, text: bytes, where: str) -> bytes:
         """An OffsetIndex, with the new places of pages."""
@@ -347,11 +378,26 @@ class File:
     def pages(self) -> list[Page]:
         return [page for chunk in self.chunks for page in chunk.pages]
 
-    def skeleton(self, footer: bytes) -> bytearray:
-        """The encrypted file, with another footer."""
-        return bytearray(b"").join((b"PAR1", self._data[4 : self._begin], footer))
+    @property
+    def before_footer(self) -> memoryview:
+        """The encrypted file up to its footer. Of memory of a device, this is a copy, which may be written once small
+        modules are read."""
+        return memoryview(self._data)[: self._begin]
 
-    def patch(self, out: bytearray) -> None:
-        """Writes all but the texts of pages."""
-        for at, text in self._patches:
+    def patch(self, out: Any) -> None:
+        """Writes all but the texts of pages, and the footer."""
+        for at, text in self.patches:
             out[at : at + len(text)] = text
+
+
+def _read(lane: _driver.Lane, memory: _memory.Memory) -> Any:
+    """A copy in memory of its own. To take new memory costs as much as the copy, unless its pages are large."""
+    if not memory.bytes:
+        return b""
+    data = mmap.mmap(-1, memory.bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(AttributeError, OSError):  # systems that have no such pages
+        data.madvise(mmap.MADV_HUGEPAGE)
+    with lane:
+        lane.fetch(ctypes.addressof(ctypes.c_char.from_buffer(data)), memory.address, memory.bytes)
+        lane.wait("copying the file to the host")
+    return data

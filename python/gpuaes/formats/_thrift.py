@@ -9,9 +9,10 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Dict, NamedTuple, Sequence, Tuple
 
-__all__ = ["List", "Malformed", "Struct", "read", "read_some"]
+__all__ = ["List", "Malformed", "Struct", "read", "read_some", "with_integer"]
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 _NAMES = "bool bool byte i16 i32 i64 double binary list set map struct".split()
@@ -88,6 +89,59 @@ def read_some(data: bytes, numbers: Sequence[int], most: int) -> tuple[Struct, i
         return fields, reader.at
     except IndexError:
         raise Malformed("ends within a value") from None
+
+
+def with_integer(data: bytes, number: int, old: int, new: int, dropped: int) -> bytes | None:
+    """The struct at the beginning with `new` for `old`, an I32 in field `number`, and without the integer in field
+    `dropped`, a greater number. The other bytes stay as they are. None for what a header rarely has, such as lists, and for
+    whatever is wrong: read() knows more, and takes five times as long.
+
+    Each field must say how far its number is from the last, so that numbers ascend and none is there twice."""
+    at = depth = field = begin = end = cut = cut_end = 0
+    try:
+        while (head := data[at]) or depth:
+            at += 1
+            if not head:
+                depth -= 1
+                continue
+            if head < 16:  # a number by itself
+                return None
+            wire = head & 15
+            if not depth:
+                field += head >> 4
+            if I16 <= wire <= I64:
+                value = at
+                while data[at] > 127:
+                    at += 1
+                at += 1
+                if at - value > 9:  # perhaps too large
+                    return None
+                if not depth and field == number:
+                    if wire != I32 or data[value:at] != _integer_bytes(old):
+                        return None
+                    begin, end = value, at
+                elif not depth and field == dropped:
+                    cut, cut_end = value - 1, at
+            elif not depth and field == dropped:
+                return None
+            elif wire == BINARY:
+                if data[at] > 127:
+                    return None
+                at += 1 + data[at]
+            elif wire == STRUCT and depth < _DEPTH_MOST:
+                depth += 1
+            elif wire not in (TRUE, FALSE):
+                return None
+    except IndexError:
+        return None
+    if not begin:
+        return None
+    if not cut:
+        return data[:begin] + _integer_bytes(new) + data[end : at + 1]
+    follows = data[cut_end] and data[cut_end] + (data[cut] & 0xF0)  # a type, and how far its number is from the last
+    if follows > 255:
+        return None
+    return data[:begin] + _integer_bytes(new) + data[end:cut] + bytes((follows,)) + data[cut_end + 1 : at + 1]
 
 
 class _Reader:
@@ -199,6 +253,13 @@ def _put_integer(data: bytearray, value: int) -> None:
         data.append(value << 1 ^ value >> 63)
     else:
         _put_varint(data, (value << 1 ^ value >> 63) & (1 << 64) - 1)
+
+
+@functools.lru_cache(maxsize=64)  # pages of a column are of few sizes
+def _integer_bytes(value: int) -> bytes:
+    data = bytearray()
+    _put_integer(data, value)
+    return bytes(data)
 
 
 def _put_struct(data: bytearray, struct: Struct) -> None:

@@ -47,6 +47,8 @@ else:  # of Python 3.10, which gives a NamedTuple no other base
         left: list[str]
 
 
+_BYTES_OF_A_COPY = 1 << 16  # that the host sends in the time of a copy of few bytes
+
 Keys = Union[FindKey, Mapping[Union[str, None], Union[Data, None]], Mapping[str, Union[Data, None]], Data]
 
 
@@ -107,7 +109,7 @@ def decrypt(
 
 
 def _in_host_memory(file: File, footer: bytes) -> bytearray:
-    out = file.skeleton(footer)
+    out = bytearray(b"").join((file.before_footer, footer))
     source, shifts, size = _send_chunks(file)
     target, memory = file.device.new(size)
     _decrypt(file, source, shifts, target, shifts)
@@ -121,10 +123,20 @@ def _in_host_memory(file: File, footer: bytes) -> bytearray:
 
 
 def _in_device_memory(file: File, footer: bytes, data: Any) -> Any:
-    out = file.skeleton(footer)
-    file.patch(out)
-    target, memory = file.device.new(len(out))
-    file.device.send([(memory.address, ctypes.addressof(ctypes.c_char.from_buffer(out)), len(out))])
+    out: Any = file.before_footer
+    size = len(out)
+    target, memory = file.device.new(size + len(footer))
+    if file.memory.device == memory.device and len(file.patches) * _BYTES_OF_A_COPY < size:
+        with file.device.lane as lane:  # large pages: all but their headers comes from the device
+            lane.copy(memory.address, file.memory.address, size)
+        parts: list[tuple[int, Any]] = [*file.patches, (size, footer)]
+    else:
+        if file.memory.device is None:
+            out = bytearray(out)
+        file.patch(out)
+        parts = [(0, out), (size, footer)]
+    views = [(at, _memory.view(part)) for at, part in parts]
+    file.device.send([(memory.address + at, view.address, view.bytes) for at, view in views])
     none = [0] * len(file.chunks)
     if file.memory.device is not None:
         _decrypt(file, data, none, target, none)
@@ -151,11 +163,13 @@ def _send_chunks(file: File) -> tuple[Any, list[int], int]:
 
 def _decrypt(file: File, source: Any, source_shifts: Sequence[int], target: Any, target_shifts: Sequence[int]) -> None:
     """Decrypts the texts of all pages."""
-    modules, source_at, target_at = [], [], []
-    for chunk, source_shift, target_shift in zip(file.chunks, source_shifts, target_shifts):
-        for (_, text), page in zip(chunk.modules, chunk.pages):
-            modules.append(text)
-            source_at.append(text.at + source_shift)
-            target_at.append(page.begin + page.header_bytes + target_shift)
-    if modules:
-        file.device.decrypt(modules, source, source_at, target, target_at)
+    source_at, target_at = file.texts.at, []
+    if any(source_shifts):
+        source_at = []
+        for chunk, shift in zip(file.chunks, source_shifts):
+            found = file.texts.at[chunk.first : chunk.first + len(chunk.pages)]
+            source_at += map(shift.__add__, found)
+    for chunk, shift in zip(file.chunks, target_shifts):
+        target_at += [begin + header_bytes + shift for *_, begin, header_bytes, _ in chunk.pages]
+    if target_at:
+        file.device.decrypt(file.texts, source, source_at, target, target_at)
