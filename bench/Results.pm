@@ -19,7 +19,7 @@ our @families = ('small', 'two_table', 'large', 'hybrid');
 
 # read_results(FILES): {head => [{label => text} of each file], rows => [{column => value}],
 # of_part => {part => its rows}, notes => [what was skipped]}. Where two files measured the same case, the first
-# one counts.
+# one counts. The column `file` of a row is the number of its file.
 sub read_results
 {
     my (@files) = @_;
@@ -44,7 +44,7 @@ sub read_results
                 my $case = join("\t", map { $row{$_} // '' }
                     grep { !/^(?:ours|reference|ratio|spread|cpu_\w+|processor)$/ } @columns);
                 $case .= "\t$row{processor}" if $row{part} eq 'families';
-                push(@{$results{rows}}, {%row, numbers_of(\%row)}) if !$seen{$case}++;
+                push(@{$results{rows}}, {%row, numbers_of(\%row), file => scalar(@{$results{head}})}) if !$seen{$case}++;
             }
         }
         close($file);
@@ -142,11 +142,11 @@ sub number_text
     return sprintf($size >= 100 ? '%.0f' : $size >= 10 ? '%.1f' : $size >= 1 ? '%.2f' : '%.2g', $value);
 }
 
-# One line that says on what machine it was measured.
+# One line that says on what machine a row was measured, or those of the first file.
 sub machine_text
 {
-    my ($results) = @_;
-    my $head = $results->{head}[0];
+    my ($results, $row) = @_;
+    my $head = $results->{head}[$row ? $row->{file} : 0];
     my ($gpu) = map { /^none/ ? 'no GPU' : (split(/,/))[0] } @{$head->{GPU} // []};
     my ($openssl) = map { /^(OpenSSL \S+)/ ? $1 : $_ } @{$head->{OpenSSL} // []};
     my ($cpu) = map { s/\(R\)|\(TM\)//gr } @{$head->{CPU} // []};

@@ -74,14 +74,18 @@ bench: bench-programs
 	mv -f bench.tsv.new bench.tsv
 CLEANFILES += bench.tsv bench.tsv.new
 
-# Makes all pages of the values of CARD in DOCS/benchmarks, and the figures. FROM=FOLDER: takes what test/on_gpu measured there first.
+# Makes all pages of the values of CARD in DOCS/benchmarks, and the figures. FROM=FOLDER: takes what
+# test/on_gpu measured there first. Of the sets OLDER, those that CARD lacks are taken from OLDER_CARD.
 DOCS = $(srcdir)/docs
 CARD = h100
+OLDER_CARD = h200
+OLDER = programs tool
 FROM =
 need_gnuplot = @test -n '$(GNUPLOT)' || { echo '$@ needs gnuplot (Debian: gnuplot-nox)' >&2; exit 1; }
 # What there is of a card, the file of one GPU first.
-values_of = $$(for file in '$(DOCS)'/benchmarks/$(1).tsv '$(DOCS)'/benchmarks/$(1)-*.tsv; do \
-	test ! -e "$$file" || echo "$$file"; done)
+values_of = $$(cd '$(DOCS)/benchmarks' && for file in $(1).tsv $(1)-*.tsv \
+	$(foreach set,$(OLDER),$$(test -e $(1)-$(set).tsv || echo $(OLDER_CARD)-$(set).tsv)); do \
+	test ! -e "$$file" || echo '$(DOCS)/benchmarks/'"$$file"; done)
 # $(call make_page,template,page,card)
 make_page = $(PERL) $(srcdir)/bench/report --figures='$(DOCS)/benchmarks' \
 	--template='$(srcdir)/docs/benchmarks/$(1)' $(call values_of,$(3)) >report.new && mv -f report.new '$(DOCS)/$(2)'

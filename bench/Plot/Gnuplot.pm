@@ -14,10 +14,10 @@ use List::Util qw(max min);
 use POSIX qw(ceil floor);
 use Results;
 
-our @EXPORT = qw($gnuplot $folder $machine draw_lines draw_bars);
+our @EXPORT = qw($gnuplot $folder draw_lines draw_bars);
 
-# The program, where figures go, and what is measured on.
-our ($gnuplot, $folder, $machine) = ('gnuplot');
+# The program, and where figures go.
+our ($gnuplot, $folder) = ('gnuplot');
 
 my @colours = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#000000', '#7F7F7F', '#661100');
 my @marks = (7, 5, 9, 13, 11, 4, 6, 8, 12);
@@ -111,7 +111,7 @@ sub key_below
 # NAMES are those of the lines, as the key has them.
 sub draw
 {
-    my ($name, $title, $axis, $script, @names) = @_;
+    my ($name, $title, $axis, $machine, $script, @names) = @_;
     my ($key, $height) = key_below(@names);
     my %terminals = (
         svg => "svg size 900,$height dynamic noenhanced background '#ffffff' font 'DejaVu Sans,13'",
@@ -141,19 +141,19 @@ sub leave_out
 }
 
 # draw_lines(NAME, TITLE, AXIS, LINES): undefined lines are left out; a figure without
-# points as well, with a note.
+# points as well, with a note. The machine of the first with points is named, and limits of others left out.
 sub draw_lines
 {
     my ($name, $title, $axis, @lines) = @_;
-    @lines = grep { defined } @lines;
-    return leave_out($name) if !grep { $_->{points} } @lines;
-    return draw($name, $title, $axis, script_of_lines($axis, @lines), map { title_of($_) } @lines);
+    my ($machine) = map { $_->{machine} } grep { defined && $_->{points} } @lines or return leave_out($name);
+    @lines = grep { defined && ($_->{points} || $_->{machine} eq $machine) } @lines;
+    return draw($name, $title, $axis, $machine, script_of_lines($axis, @lines), map { title_of($_) } @lines);
 }
 
 sub draw_bars
 {
     my ($name, $title, $axis, @bars) = @_;
-    return @bars ? draw($name, $title, $axis, script_of_bars(@bars), 'one GPU', 'several') : leave_out($name);
+    return @bars ? draw($name, $title, $axis, $bars[0]{machine}, script_of_bars(@bars), 'one GPU', 'several') : leave_out($name);
 }
 
 1;

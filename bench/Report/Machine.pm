@@ -33,7 +33,12 @@ sub block_machine
     return join("\n", map { "$_\n" . table(['raw values', 'date', 'revision', 'gpuaes', 'note'], @{$runs{$_}}) } @machines);
 }
 
-sub block_on { return machine_text($results) . ".\n" }
+# Where the first file was measured, or a part.
+sub block_on
+{
+    my ($part) = @_;
+    return machine_text($results, $part ? rows_like($results, part => $part) : ()) . ".\n";
+}
 
 sub block_figure
 {

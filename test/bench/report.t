@@ -19,9 +19,9 @@ sub report
     return run(["$source/bench/report", "--figures=$figures", @files]);
 }
 
-# Those on record of a card; the first is that of one GPU.
-sub files_of { my ($card) = @_; return map { glob("$source/docs/benchmarks/$_.tsv") } $card, "$card-*" }
-my @all = files_of('h100');
+# Those of the pages, as bench/local.mk has them; the first is that of one GPU.
+my $values = "$source/docs/benchmarks";
+my @all = ((map { glob("$values/$_.tsv") } 'h100', 'h100-*'), map { -e "$values/h100-$_.tsv" ? () : "$values/h200-$_.tsv" } 'programs', 'tool');
 my $load = spew("$folder/load.tsv", join("\n", grep { /^(?:#|load\t)/ } split(/\n/, slurp($all[0]))) . "\n");
 mkdir("$folder/$_") foreach 'all', 'load';
 my %figures = (bulk => ['pinned', 'pageable', 'first-pinned', 'first-pageable'], threads => ['threads'], kernels => ['kernels', 'first-device'],
