@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     }
     unsetenv("GPUAES_THREADS");
     for (size_t i = 0; i < CASES; i++)
-        for (size_t row = 0; row < ROWS; row++)
+        for (size_t row = sanitized() ? i : 0; row < ROWS; row += sanitized() ? CASES : 1)
             tap_ok(
                 ended_well(case_begin("GPUAES_MIN_BYTES=0", cases[i].emulator, "%zu %zu", i, row)),
                 "%s: %s", cases[i].name, rows[row].cipher);
