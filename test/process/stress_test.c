@@ -5,7 +5,7 @@
  * are lost. All results are right, and no thread stands still: a watch ends the program otherwise.
  * Run under ThreadSanitizer too.
  *
- * GPUAES_TEST_SECONDS (20), GPUAES_TEST_THREADS (64).
+ * GPUAES_TEST_SECONDS (10), GPUAES_TEST_THREADS (64).
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -282,7 +282,7 @@ int main(void)
     event_count = emulated ? sizeof events / sizeof events[0] : 0;
     open_shared();
     began_at = time(NULL);
-    ends_at = began_at + (time_t)setting("GPUAES_TEST_SECONDS", 20);
+    ends_at = began_at + (time_t)setting("GPUAES_TEST_SECONDS", 10);
     threads = threads < MOST_THREADS ? threads : MOST_THREADS;
     for (size_t i = 0; i < threads; i++)
         begin(&workers[i], tap_random_next(&random));
