@@ -84,9 +84,10 @@ static int serial_runs(size_t count)
 static void test_serial(void)
 {
     tap_ok(serial_runs(333), "serial messages, a lane each");
-    for (int kind = 0; kind < 3; kind++) {
+    const size_t count = sanitized() ? 6 : 12;
+    for (int kind = 0; kind < 3; kind += sanitized() ? 2 : 1) {
         struct mix_rules rules = {
-            .in_kind = kind, kind, 0, 12, MIX_STEP + MIX_STEP, GPUAES_CBC_ENCRYPT, 3, 0};
+            .in_kind = kind, kind, 0, count, MIX_STEP + MIX_STEP, GPUAES_CBC_ENCRYPT, 3, 0};
         int right = mix_runs(&rules);
         rules.in_place = 1;
         tap_ok(right && mix_runs(&rules), "serial messages of some launches, %s memory",
