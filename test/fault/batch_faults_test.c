@@ -60,8 +60,8 @@ static const struct mixed {
     {"pinned memory", {.in_kind = 1, 1, 0, 31, 60, -1, 4, 0}},
     {"pageable memory in place", {.in_kind = 0, 0, 1, 31, 60, -1, 4, 0}},
     {"pinned memory in place", {.in_kind = 1, 1, 1, 30, 60, -1, 4, 0}},
-    {"long CBC, pageable", {.in_kind = 0, 0, 0, 6, 2 * MIX_STEP, GPUAES_CBC_ENCRYPT, 4, 0}},
-    {"long CBC, pinned in place", {.in_kind = 1, 1, 1, 5, 2 * MIX_STEP, GPUAES_CBC_ENCRYPT, 4, 0}},
+    {"long CBC, pageable", {.in_kind = 0, 0, 0, 4, MIX_STEP + 9, GPUAES_CBC_ENCRYPT, 4, 0}},
+    {"long CBC, pinned in place", {.in_kind = 1, 1, 1, 3, MIX_STEP + 9, GPUAES_CBC_ENCRYPT, 4, 0}},
     {"GCM encryption, pinned", {.in_kind = 1, 1, 0, 20, 60, GPUAES_GCM_ENCRYPT, 4, 0}},
     {"GCM decryption, pageable in place", {.in_kind = 0, 0, 1, 21, 60, GPUAES_GCM_DECRYPT, 4, 0}},
 };
