@@ -43,7 +43,7 @@ sub install
 {
     my ($sources, $from, $to) = @_;
     make_path($from);
-    succeeds("$from: configures", 'sh', '-c', "cd $from && exec $sources/configure $arguments");
+    succeeds("$from: configures", 'sh', '-c', "cd $from && exec $sources/configure $arguments --cache-file=$folder/config.cache");
     # In this order: the second one is made of the first.
     foreach my $image (grep { -f "$build/$_" && !$ENV{GPUAES_TEST_FATBIN} } 'cuda/kernels12.fatbin', $fatbin) {
         make_path("$from/cuda");
