@@ -53,7 +53,7 @@ sub make_build
     # alone, and -g takes longer.
     unshift(@commands,
         [@in_folder, "$source/configure", '--with-cuda=no', "--enable-sanitizer=$b->{sanitizer}",
-            'CFLAGS=-O2 -g1', "CXXFLAGS=$b->{cxx} -g1"])
+            'CFLAGS=-O1 -g1', "CXXFLAGS=$b->{cxx} -g1"])
         if !-f "$build/$b->{folder}/Makefile";
     foreach my $command (@commands) {
         my $result = run($command, seconds => 7200);
