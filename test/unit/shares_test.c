@@ -37,7 +37,7 @@ static void check_random(void)
         unsigned rates[MOST], count = 1 + (unsigned)tap_random_below(&state, MOST);
         size_t ends[MOST], bytes = 1 + tap_random_below(&state, (size_t)1 << (1 + turn % 40));
         for (unsigned i = 0; i < count; i++)
-            rates[i] = (unsigned)(tap_random_next(&state) >> (32 + turn % 33));
+            rates[i] = turn % 33 == 32 ? 0 : (unsigned)tap_random_next(&state) >> turn % 33;
         shares_cut(rates, count, bytes, STEP, ends);
         for (unsigned i = 0; i + 1 < count && right; i++)
             right = ends[i] <= ends[i + 1] && (ends[i] % STEP == 0 || ends[i] == bytes);
