@@ -25,7 +25,7 @@ static const struct row {
     {"decryption of blocks in pinned memory by copies", .kind = GPUAES_PINNED, .len = 5 * MIB},
     {"encryption of blocks in device memory", .encrypt = 1, .kind = GPUAES_DEVICE,
      .len = 300 * KIB},
-    {"decryption of blocks by two devices", .len = 3 * MIB,
+    {"decryption of blocks by three threads, with a second device", .len = 3 * MIB,
      .settings = {.devices = GPUAES_ALL_DEVICES, .threads = 3}, .emulator = "devices=2"},
     {"encryption of a message in pageable memory", MESSAGE, .encrypt = 1, .len = 300 * KIB + 5},
     {"decryption of a message in pinned memory, in place", MESSAGE, .kind = GPUAES_PINNED,
