@@ -60,7 +60,6 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/device/memory_pool.c cuda/device/memory_pool.h \
 	cuda/process/statistics.c cuda/process/statistics.h \
 	cuda/process/status.c \
-	cuda/transfer/shares.c cuda/transfer/shares.h \
 	cuda/transfer/transfer.c cuda/transfer/transfer.h \
 	cuda/transfer/transfer_aes.c \
 	cuda/transfer/transfer_base64.c \

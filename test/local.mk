@@ -121,7 +121,6 @@ emulator_tests = \
 # Programs that link a part of ours, and no device.
 part_tests = \
 	test/unit/driver_path_test \
-	test/unit/shares_test \
 	test/unit/stream_detector_test
 # Those that use several threads, and so are worth a run under ThreadSanitizer.
 threaded_tests = \
@@ -272,8 +271,6 @@ emulated_kernel_dependencies += test/unit/counts_kernels.d test/unit/emulator_ke
 	test/unit/fields_kernels.d
 if HAVE_CXX
 # The real table of the driver, and no emulator.
-test_unit_shares_test_SOURCES = test/unit/shares_test.c cuda/transfer/shares.c cuda/transfer/shares.h
-test_unit_shares_test_CFLAGS = $(AM_CFLAGS)
 test_unit_driver_path_test_SOURCES = test/unit/driver_path_test.c cuda/driver/libcuda.c \
 	cuda/driver/library_path.c cuda/driver/library_path.h
 test_unit_driver_path_test_CFLAGS = $(AM_CFLAGS)

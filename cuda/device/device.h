@@ -35,7 +35,6 @@ struct device {
     struct memory_pool pool;
     drv_pool stream_pool; /* temporary memory of work on streams; NULL: the driver has no pools */
     atomic_int use;       /* enum device_use; see runtime.c */
-    atomic_uint rate;     /* MB/s in calls that it shared with others; 0: none yet; see job.c */
     device_lost_fn *on_lost;
 };
 

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
 #include "cuda/process/thread_pool.h"
 #include "cuda/runtime/runtime.h"
-#include "cuda/transfer/shares.h"
 
 /*
  * Smaller transfers are not worth the hand-over to another thread; where nobody asked for several
@@ -51,7 +49,7 @@ static unsigned count_transfers(const struct job *job, unsigned threads, unsigne
     unsigned count = 1;
     if (job->whole && job->in_memory.kind == GPUAES_DEVICE)
         return 1;
-    if (staged) /* one device can do what threads of the CPU copy */
+    if (staged) /* one device does all that threads of the CPU can copy */
         count = min_unsigned(settings_in_force()->pinned_bytes / MOST_STAGING, threads);
     else if (!job_is_on_device(job))
         count = devices;
@@ -59,12 +57,11 @@ static unsigned count_transfers(const struct job *job, unsigned threads, unsigne
     return count == 0 ? 1 : min_unsigned(count, GPUAES_SHARDS);
 }
 
-/* Several devices share pinned memory alone. The calling thread's own one comes first. */
+/* Devices share pinned memory alone. The calling thread's own one comes first. */
 static void cut(struct job *job, unsigned threads, struct device *first)
 {
     struct device *devices[MAX_DEVICES];
-    unsigned count = runtime_devices(devices), own = 0, rates[GPUAES_SHARDS];
-    size_t ends[GPUAES_SHARDS], at = 0;
+    unsigned count = runtime_devices(devices), own = 0;
     while (own < count && devices[own] != first)
         own++;
     unsigned most = count_transfers(job, threads, count);
@@ -73,27 +70,14 @@ static void cut(struct job *job, unsigned threads, struct device *first)
         job->transfer = &job->only;
         most = 1;
     }
-    int shared = most > 1 && !is_pageable(job) && own < count;
-    for (unsigned i = 0; i < most; i++)
-        rates[i] = shared ? atomic_load(&devices[(own + i) % count]->rate) : 0;
-    shares_cut(rates, most, job->in_bytes, job->in_unit * STEP_UNITS, ends);
-    for (unsigned i = 0; i < most; at = ends[i++])
-        if (ends[i] > at)
-            job->transfer[job->transfers++] =
-                (struct transfer){.job = job,
-                                  .at = at,
-                                  .bytes = ends[i] - at,
-                                  .device = shared ? devices[(own + i) % count] : first};
-}
-
-/* The mean of the last rate and those before, so that one slow call does not decide. */
-static void measure(const struct transfer *t, int64_t begun)
-{
-    unsigned before = atomic_load(&t->device->rate);
-    double rate = (double)t->bytes * 1000 / max_double(clock_ns_since(begun), 1);
-    if (before != 0)
-        rate = (rate + before) / 2;
-    atomic_store(&t->device->rate, (unsigned)min_double(max_double(rate, 1), UINT32_MAX));
+    int is_shared = !is_pageable(job) && !job_is_on_device(job) && own < count;
+    size_t step = job->in_unit * STEP_UNITS;
+    size_t size = most == 1 ? job->in_bytes : (job->in_bytes / most + step - 1) / step * step;
+    for (size_t at = 0; at < job->in_bytes; at += size) {
+        struct device *device = is_shared ? devices[(own + job->transfers) % count] : first;
+        job->transfer[job->transfers++] = (struct transfer){
+            .job = job, .at = at, .bytes = min_u64(job->in_bytes - at, size), .device = device};
+    }
 }
 
 /* For a helper thread, or the calling one. */
@@ -102,10 +86,7 @@ static void run_number(void *arg, unsigned number)
     const struct job *job = arg;
     struct transfer *t = &job->transfer[number];
     (void)driver_exchange_capture_mode(t->device->driver, DRV_CAPTURE_RELAXED);
-    int64_t begun = clock_ns(CLOCK_MONOTONIC);
     transfer_run(t);
-    if (t->status == GPUAES_OK && !is_pageable(job))
-        measure(t, begun);
 }
 
 /* 1 if another device, or a second attempt after the others have ended, may do better. */

@@ -74,6 +74,13 @@ static int is_staged(const struct scene *scene)
     return !(call_status(scene, &report) == GPUAES_OK && report.shards == scene->threads);
 }
 
+/* The device of the calling thread does all of it. */
+static int is_on_one_device(const struct scene *scene)
+{
+    return !(is_staged(scene) == 0 && emulator_device_launches(0) > 0 &&
+             emulator_device_launches(1) == 0);
+}
+
 static int is_done(const struct scene *scene)
 {
     struct gpuaes_report report;
@@ -214,6 +221,8 @@ static const struct scene works[] = {
      .op = GPUAES_CBC_DECRYPT, .len = STRIPED, .kind = GPUAES_PINNED, .in_place = 1},
     {"Base64 over two devices", TWO, .devices = 3, .play = base64_is_done, .len = STRIPED,
      .kind = GPUAES_PINNED},
+    {"pageable memory, by four threads and one of two devices", TWO, .devices = 3, .threads = 4,
+     .play = is_on_one_device, .op = GPUAES_CTR, .len = STAGED, .kind = GPUAES_PAGEABLE},
     {"Base64 by four threads", "threads=64", .threads = 4, .play = base64_is_done, .len = STAGED,
      .kind = GPUAES_PAGEABLE},
     {"threads take turns with the devices", TWO, .devices = 3, .play = threads_take_turns,
