@@ -274,6 +274,27 @@ def test_closed_within_a_call(rng, where, monkeypatch, device_array):
         ours.update(data)
 
 
+@pytest.mark.parametrize("call", ["update", "update_into", "finalize", "reset_nonce"])
+def test_calls_within_a_call_are_refused(rng, call, monkeypatch):
+    """As by a signal handler. The thread is there so that a call that hangs fails."""
+    ours, theirs = random_contexts(rng, "CTR", True)
+    text, results, update = rng.randbytes(64), [], ciphers.CpuCipher.update
+    arguments = {"update": (text,), "update_into": (text, bytearray(64)), "finalize": (), "reset_nonce": (bytes(16),)}[call]
+
+    def called_again(*of_update):
+        with pytest.raises(RuntimeError, match="within a call of the same object"):
+            getattr(ours, call)(*arguments)
+        update(*of_update)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ciphers.CpuCipher, "update", called_again)
+        thread = threading.Thread(target=lambda: results.append(ours.update(text)), daemon=True)
+        thread.start()
+        thread.join(60)
+    assert results == [theirs.update(text)]
+    assert ours.update(text) == theirs.update(text)
+
+
 class Refusing:
     """libgpuaes, which finds memory of a device that it cannot use."""
 

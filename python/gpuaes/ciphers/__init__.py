@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
 from ctypes import byref
 from typing import Any, overload
 
@@ -79,7 +78,8 @@ class CipherContext(Owner):
 
     A piece counts as done once the work with it has begun. Where an exception breaks it off, of a signal handler or of
     a device that fails, the next piece continues behind it, and never with the same keystream. An argument that is
-    refused changes nothing.
+    refused changes nothing. Threads take turns; a signal handler that calls a context within a call of the same thread gets
+    RuntimeError.
 
     close() overwrites the expanded key, at the end of calls that have begun, and so does the collection of the object. A
     context that was closed raises ValueError. It can be neither copied nor pickled: both would encrypt with the same keystream.
@@ -99,7 +99,7 @@ class CipherContext(Owner):
         # Of CTR the first counter block; of CBC decryption the block before the next, which may lie on a device. For
         # CBC encryption libcrypto keeps that, and moves on as it writes.
         self._iv: bytes | _Chained = self._first_block(mode)
-        self._lock = _fork.lock_of(self, threading.Lock)
+        self._lock = _fork.lock_of(self, _fork.Turn)
         super().__init__()
 
     def _facts(self) -> str:
