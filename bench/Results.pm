@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 
-our @EXPORT = qw(@modes @families read_results rows_like batches_by batch_count values_of sizes_of size_text number_text machine_text);
+our @EXPORT = qw(@modes @families read_results rows_like batches_by batch_count values_of sizes_of size_text number_text card_of machine_text);
 
 our @modes = (
     ['CTR', cipher => 'AES-256-CTR', operation => 'encrypt'],
@@ -142,12 +142,22 @@ sub number_text
     return sprintf($size >= 100 ? '%.0f' : $size >= 10 ? '%.1f' : $size >= 1 ? '%.2f' : '%.2g', $value);
 }
 
+# The head of the file of a row, or of the first file.
+sub head_of { my ($results, $row) = @_; return $results->{head}[$row ? $row->{file} : 0] }
+
+# The card on which a row was measured; undefined if its file does not say.
+sub card_of
+{
+    my ($gpu) = map { /^none/ ? 'no GPU' : (split(/,/))[0] } @{head_of(@_)->{GPU} // []};
+    return $gpu;
+}
+
 # One line that says on what machine a row was measured, or those of the first file.
 sub machine_text
 {
     my ($results, $row) = @_;
-    my $head = $results->{head}[$row ? $row->{file} : 0];
-    my ($gpu) = map { /^none/ ? 'no GPU' : (split(/,/))[0] } @{$head->{GPU} // []};
+    my $head = head_of($results, $row);
+    my $gpu = card_of($results, $row);
     my ($openssl) = map { /^(OpenSSL \S+)/ ? $1 : $_ } @{$head->{OpenSSL} // []};
     my ($cpu) = map { s/\(R\)|\(TM\)//gr } @{$head->{CPU} // []};
     my $quick = grep { /quick/ } @{$head->{date} // []};

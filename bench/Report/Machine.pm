@@ -33,11 +33,14 @@ sub block_machine
     return join("\n", map { "$_\n" . table(['raw values', 'date', 'revision', 'gpuaes', 'note'], @{$runs{$_}}) } @machines);
 }
 
-# Where the first file was measured, or a part.
+# Where the first file was measured; or a part, with the release that was.
 sub block_on
 {
     my ($part) = @_;
-    return machine_text($results, $part ? rows_like($results, part => $part) : ()) . ".\n";
+    return machine_text($results) . ".\n" if !$part;
+    my ($row) = rows_like($results, part => $part) or return not_measured($part);
+    my ($release) = map { /^(gpuaes [^\s,]+)/ } @{$results->{head}[$row->{file}]{gpuaes} // []};
+    return join(', ', grep { defined } machine_text($results, $row), $release) . ".\n";
 }
 
 sub block_figure
