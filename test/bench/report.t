@@ -5,6 +5,7 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
 use warnings;
+use File::Basename qw(basename);
 use FindBin;
 use lib "$FindBin::Bin/../support", "$FindBin::Bin/../../bench";
 use Programs;
@@ -30,24 +31,35 @@ my %figures = (bulk => ['pinned', 'pageable', 'first-pinned', 'first-pageable'],
     'latency-api' => ['latency'], base64 => ['base64'], 'base64-kernels' => ['base64-kernels'], devices => ['devices'],
     batch => [map { ("batch-$_-messages", "batch-$_-sizes") } 'parallel', 'serial'],
     files => ['files'], 'read-ahead' => ['read-ahead', 'read-ahead-streams'], streams => ['read-ahead-time', 'streams']);
-my %on_record = map { map { $_->{part} => 1 } @{read_results($_)->{rows}} } @all;
-my @wanted = map { @{$figures{$_}} } grep { $on_record{$_} } sort keys(%figures);
+my $on_record = read_results(@all);
+my %machine_of = map { $_->{part} => machine_text($on_record, $_) } reverse(@{$on_record->{rows}});
+my @wanted = map { @{$figures{$_}} } grep { $machine_of{$_} } sort keys(%figures);
 
 # ---- Figures -------------------------------------------------------------------
 
 SKIP: {
-    skip('gnuplot is not installed', 5) if !$gnuplot;
+    skip('gnuplot is not installed', 10) if !$gnuplot;
     my $plot = run(["$source/bench/plot", "$folder/all", @all]);
     is($plot->{status}, 0, 'the figures are drawn') or diag($plot->{err});
     unlike($plot->{err}, qr/line \d+|error/i, 'without a complaint');
     my @missing = grep { slurp("$folder/all/$_.svg") !~ /<svg/ || slurp("$folder/all/$_.png") !~ /^\x89PNG/ } @wanted;
     is("@missing", '', 'each as SVG and PNG: ' . join(', ', @wanted));
+    foreach my $drawn ("$folder/all", $values) {
+        my @strange = grep { my $machine = $machine_of{$_}; grep { index(slurp("$drawn/$_.svg"), $machine) < 0 } @{$figures{$_}} }
+            grep { $machine_of{$_} } sort keys(%figures);
+        is("@strange", '', 'they name the machine of their own rows');
+        is(!!(slurp("$drawn/read-ahead-streams.svg") =~ /bus, from device/), $machine_of{limits} eq $machine_of{'read-ahead'},
+            'a limit of another machine is left out');
+    }
 
     # Figures of a run before, of parts that were not measured this time, go.
     spew("$folder/load/$_.svg", '<svg>') foreach 'kernels', 'devices';
     $plot = run(["$source/bench/plot", "$folder/load", $load]);
     is($plot->{status}, 0, 'where nothing is to be drawn, it ends well');
     is(join(' ', glob("$folder/load/*")), '', 'and there are no figures');
+    my @row = ('AES-256-CTR', 'encrypt', 'median', 65536, 'pinned', 'out of place', 1, 1, 5, 5, 'GB/s', ('-') x 6);
+    $plot = run(["$source/bench/plot", "$folder/load", rows_file(['bulk', @row], ['limits', '-', 'both ways, each', @row[2 .. 7], ('-') x 9])]);
+    unlike($plot->{err} . slurp("$folder/load/pinned.svg"), qr/line \d+|>bus, /, 'a limit that was not measured is left out');
 }
 
 SKIP: {
@@ -58,6 +70,9 @@ SKIP: {
 
 # ---- The report -------------------------------------------------------------------
 
+my $documents = join('', map { slurp($_) } map { glob("$source/$_") } '*.md', 'docs/*.md', 'docs/decisions/*.md');
+is(join(' ', grep { index($documents, "benchmarks/$_") < 0 } map { basename($_) } glob("$values/*.tsv")), '',
+    'all raw values are those of a page, or a document names them');
 foreach my $page (['template', 'benchmarks'], ['read-ahead-template', 'read-ahead']) {
     my ($template, $name) = @$page;
     my $again = report("$source/docs/benchmarks", "--template=$source/docs/benchmarks/$template.md", @all);
@@ -215,11 +230,13 @@ is_deeply(
 
 my $row = rows_file(['read-ahead', 'AES-256-CTR', 'encrypt', 'median', 4096, 'pageable', 'in place', 1, 1, 24.567, 6.1,
     'GB/s', 4.03, '-', '-', '-', 'read-ahead', 'default provider']);
-like(block_of('machine', spew("$folder/noted.tsv", "# note: by hand\n" . slurp($row))), qr/ \| by hand \|$/m, 'notes of a run are in the report');
+my $noted = spew("$folder/noted.tsv", "# note: by hand\n# GPU: NVIDIA X1, large\n# gpuaes: gpuaes 9.8.7, CUDA 13.5\n" . slurp($row));
+like(block_of('machine', $noted), qr/ \| by hand \|$/m, 'notes of a run are in the report');
+is(block_of('on read-ahead', $load, $noted), "NVIDIA X1, gpuaes 9.8.7.\n", 'and on which card, and by which release, a part was measured');
 my $template = spew("$folder/template.md", "ours \@value ours part=read-ahead; bytes=4096\@, theirs "
-        . "\@value reference part=read-ahead; memory=pageable\@; \@value ours part=speed\@\n");
-my $text = run(["$source/bench/report", "--template=$template", $row]);
-is($text->{out}, "ours 24.6, theirs 6.10; *(not measured)*\n", 'stand for a row, or for none');
+        . "\@value reference part=read-ahead; memory=pageable\@; \@value ours part=speed\@\non \@card part=read-ahead\@, \@card part=speed\@\n");
+my $text = run(["$source/bench/report", "--template=$template", $noted]);
+is($text->{out}, "ours 24.6, theirs 6.10; *(not measured)*\non NVIDIA X1, *(not measured)*\n", 'stand for a row, or for none');
 
 my $broken = report($folder, spew("$folder/broken.tsv", "one\ttwo\n"));
 isnt($broken->{status}, 0, 'what is no output of the benchmark is refused');
