@@ -86,7 +86,8 @@ class File:
             lane = _driver.lane(memory.device, memory.stream, memory.stream_owner)
             self._data: Any = _read(lane, memory)
         elif memory.bytes:
-            self._data = memoryview((ctypes.c_char * memory.bytes).from_address(memory.address)).cast("B")
+            # The caller's memory, which may be that of bytes.
+            self._data = memoryview((ctypes.c_char * memory.bytes).from_address(memory.address)).cast("B").toreadonly()
         else:
             self._data = b""
         if callable(keys):
@@ -381,7 +382,7 @@ class File:
     @property
     def before_footer(self) -> memoryview:
         """The encrypted file up to its footer. Of memory of a device, this is a copy, which may be written once small
-        modules are read."""
+        modules are read; the caller's own memory is read-only."""
         return memoryview(self._data)[: self._begin]
 
     def patch(self, out: Any) -> None:

@@ -131,7 +131,7 @@ def _in_device_memory(file: File, footer: bytes, data: Any) -> Any:
             lane.copy(memory.address, file.memory.address, size)
         parts: list[tuple[int, Any]] = [*file.patches, (size, footer)]
     else:
-        if file.memory.device is None:
+        if out.readonly:
             out = bytearray(out)
         file.patch(out)
         parts = [(0, out), (size, footer)]
