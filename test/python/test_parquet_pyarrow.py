@@ -17,7 +17,7 @@ if not hasattr(encryption, "create_encryption_properties"):
     pytest.skip("pyarrow has no keys of the caller: expected 25 or newer", allow_module_level=True)
 from pyarrow import fs as filesystem, parquet as theirs  # noqa: E402
 
-from gpuaes.formats import _thrift, parquet  # noqa: E402
+from gpuaes.formats import _parquet_file, _thrift, parquet  # noqa: E402
 
 KEY, PREFIX = bytes(range(32)), b"a prefix of some length"
 # Before 26, a signed footer says AES_GCM_V1 of either, and pyarrow does not read its own file.
@@ -146,6 +146,24 @@ def test_memory_of_the_host():
     data = written([table(50)], sealed_by())
     for kind in bytearray, memoryview, pyarrow.py_buffer:
         assert read(parquet.decrypt(kind(data), KEY)) == expected(table(50))
+
+
+@pytest.mark.parametrize("algorithm, signed", KINDS)
+@pytest.mark.parametrize("bytes_of_a_copy", [0, 1 << 40], ids=["copied-by-device", "copied-by-host"])
+def test_memory_of_a_device(algorithm, signed, bytes_of_a_copy, device_array, monkeypatch):
+    monkeypatch.setattr(parquet, "_BYTES_OF_A_COPY", bytes_of_a_copy)
+    shape = {"write_page_index": True, "write_page_checksum": True}
+    data = written([table()], sealed_by(encryption_algorithm=algorithm, plaintext_footer=signed), **shape)
+    plain = parquet.decrypt(device_array(data), KEY, **ALLOWED[algorithm])
+    plain = plain._replace(file=plain.file.tobytes())
+    assert plain == parquet.decrypt(data, KEY, **ALLOWED[algorithm]) and read(plain) == expected(table(), **shape)
+
+
+def test_headers_are_changed_within_their_bytes(monkeypatch):
+    """pyarrow writes no header that must be read."""
+    monkeypatch.setattr(_parquet_file.File, "_plain_header", None)
+    data = written([table()], sealed_by(), write_page_checksum=True)
+    assert read(parquet.decrypt(data, KEY)) == expected(table(), write_page_checksum=True)
 
 
 def test_parts_of_columns():

@@ -36,9 +36,15 @@ def list_of(kind, values, count=None):
     return LIST, bytes([0xF0 | kind]) + varint(count) + b"".join(data for _, data in values)
 
 
-def struct(fields):
-    """Of {number: value}."""
-    return STRUCT, b"".join(bytes([kind]) + integer(n)[1] + data for n, (kind, data) in fields.items()) + b"\0"
+def struct(fields, long=False):
+    """Of {number: value}. As writers do, a field says how far its number is from the last where that is 1 to 15; in the
+    long form, each has its number by itself."""
+    data, last = b"", 0
+    for number, (kind, value) in fields.items():
+        short = 0 < number - last < 16 and not long
+        data += (bytes([number - last << 4 | kind]) if short else bytes([kind]) + integer(number)[1]) + value
+        last = number
+    return STRUCT, data + b"\0"
 
 
 # ---- Parquet ------------------------------------------------------------------------
@@ -80,11 +86,17 @@ def footer(row_groups, names, more):
     return struct({1: integer(1, I32), 2: list_of(STRUCT, [root, *columns]), 4: groups, **more})
 
 
-class Writer:
-    """`seal(TYPE, NUMBERS, TEXT)` gives nonce, ciphertext and tag."""
+def page_header(text_bytes, page_bytes, more={}, long=False):
+    """Of a page of that size without and with encryption; `more` are fields, {4: integer(checksum, I32)}."""
+    return struct({1: integer(0, I32), 2: integer(text_bytes, I32), 3: integer(page_bytes, I32), **more}, long)
 
-    def __init__(self, seal):
-        self.seal, self.data = seal, bytearray(b"PAR1")
+
+class Writer:
+    """`seal(TYPE, NUMBERS, TEXT)` gives nonce, ciphertext and tag. Headers of pages have their fields in the long form if
+    `long`; all else is in the short one."""
+
+    def __init__(self, seal, long=False):
+        self.seal, self.long, self.data = seal, long, bytearray(b"PAR1")
 
     def module(self, kind, numbers, text):
         sealed = self.seal(kind, numbers, text)
@@ -92,7 +104,7 @@ class Writer:
 
     def pages(self, row_group=0, column=0, texts=(b"one", b"the other"), header=None, dictionary=None):
         """Adds pages, and returns where they begin, and their size. `header` is one for all of them, in the place of
-        the right ones."""
+        the right ones, or makes one of the sizes of a page without and with encryption."""
         begin = len(self.data)
         pages = []
         if dictionary is not None:
@@ -100,8 +112,9 @@ class Writer:
         pages += [([row_group, column, n], DATA_PAGE_HEADER, DATA_PAGE, text) for n, text in enumerate(texts)]
         for numbers, header_kind, page_kind, text in pages:
             page = self.module(page_kind, numbers, text)
-            right = struct({1: integer(0, I32), 2: integer(len(text), I32), 3: integer(len(page), I32)})
-            self.data += self.module(header_kind, numbers, (header or right)[1]) + page
+            described = header or page_header(len(text), len(page), long=self.long)
+            described = described(len(text), len(page)) if callable(described) else described
+            self.data += self.module(header_kind, numbers, described[1]) + page
         return begin, len(self.data) - begin
 
     def signed(self, row_groups, encryption=None, change=bytes, names=None):
@@ -123,6 +136,28 @@ class Writer:
 # ---- Files that must be refused --------------------------------------------------------
 
 NESTED = b"\x1c" * 5000 + b"\0" * 5001  # structs, each the first field of another
+
+
+def wrong_headers(long):
+    """Yields (NAME, HEADER), in one form; see Writer.pages()."""
+    def of(fields):
+        return struct(fields, long)
+
+    def changed(change):
+        return lambda *sizes: (STRUCT, change(page_header(*sizes, {4: integer(-1 << 31, I32)}, long)[1]))
+
+    yield "nested", (STRUCT, b"\x0c\x02" * 5000 + b"\0" * 5001 if long else NESTED)
+    yield "size-is-a-binary", of({3: binary(b"abc")})
+    yield "size-is-64-bits", lambda _, size: of({3: integer(size)})
+    yield "another-size", of({3: integer(1, I32)})
+    yield "size-is-less", lambda text, size: page_header(text, size - 1, {4: integer(9, I32)}, long)
+    yield "negative-size", lambda _, size: of({3: integer(-size, I32)})
+    yield "size-and-2^32", lambda _, size: of({3: integer(size + (1 << 32), I32)})
+    yield "checksum-alone", of({4: integer(1, I32)})
+    yield "checksum-without-end", changed(lambda data: data[:-2])
+    yield "no-end", changed(lambda data: data[:-1])
+    yield "empty", struct({})
+
 
 def wrong(seal):
     """Yields (NAME, FILE, PLACE): files with right signatures whose structures are wrong, and how the refusal of
@@ -173,11 +208,11 @@ def wrong(seal):
     yield with_chunk("sealed-metadata-negative", pages, lambda w, b, s: chunk(
         metadata(b, s), sealed=w.module(COLUMN_METADATA, [0, 0], metadata(-b, s)[1])))
 
-    for name, header in ("empty", struct({})), ("nested", (STRUCT, NESTED)), (
-            "size-is-a-binary", struct({3: binary(b"abc")})), ("another-size", struct({3: integer(1, I32)})):
-        writer = Writer(seal)
-        place = writer.pages(header=header)
-        yield f"header-{name}", writer.signed([[chunk(metadata(*place))]]), ""
+    for form, long in ("short", False), ("long", True):
+        for name, header in wrong_headers(long):
+            writer = Writer(seal)
+            place = writer.pages(header=header)
+            yield f"header-{name}-{form}", writer.signed([[chunk(metadata(*place))]]), ""
 
     writer = Writer(seal)
     begin, size = writer.pages()
