@@ -146,13 +146,15 @@ static int is_empty(const struct gpuaes_message *m)
 
 /* ---- Memory -------------------------------------------------------------------------- */
 
-static enum gpuaes_status ask(struct batch_memory *memory, const void *p, size_t len)
+static enum gpuaes_status ask(struct gpuaes_batch *batch, struct batch_memory *memory,
+                              const void *p, size_t len)
 {
     struct runtime_guard guard;
     struct device *device = runtime_enter_device(&guard);
     if (device == NULL)
         return GPUAES_NOT_READY;
     enum gpuaes_status status = memory_look(device, p, len, &memory->known);
+    batch->asked++;
     runtime_leave_device(&guard, device);
     if (status != GPUAES_OK)
         return status;
@@ -182,9 +184,9 @@ static enum gpuaes_status look(struct gpuaes_batch *batch, const struct gpuaes_m
     if (m->in == NULL || m->out == NULL)
         return GPUAES_BAD_ARGUMENT;
     if (!is_known(in, m->in, m->len))
-        status = ask(in, m->in, m->len);
+        status = ask(batch, in, m->in, m->len);
     if (status == GPUAES_OK && !is_known(out, m->out, m->len))
-        status = ask(out, m->out, m->len);
+        status = ask(batch, out, m->out, m->len);
     if (status != GPUAES_OK)
         return status;
     struct device *a = in->known.owner, *b = out->known.owner;
@@ -199,6 +201,11 @@ static enum gpuaes_status look(struct gpuaes_batch *batch, const struct gpuaes_m
 
 /* ---- Groups and slices ----------------------------------------------------------------- */
 
+static int is_pinned(const struct batch_memory *memory)
+{
+    return memory->known.kind == GPUAES_PINNED && memory->shift == 0;
+}
+
 /* Finds the group of a message; where there is none, one without messages becomes it. */
 static int find_group(struct gpuaes_batch *batch, const struct gpuaes_message *m)
 {
@@ -211,7 +218,9 @@ static int find_group(struct gpuaes_batch *batch, const struct gpuaes_message *m
                                                 : 0),
         .tag_bytes = mode->hashes ? (uint32_t)m->tag_bytes : 0,
         .in_staged = m->len != 0 && batch->memory[0].known.kind == GPUAES_PAGEABLE,
-        .out_staged = m->len != 0 && batch->memory[m->in != m->out].known.kind == GPUAES_PAGEABLE};
+        .out_staged = m->len != 0 && batch->memory[m->in != m->out].known.kind == GPUAES_PAGEABLE,
+        .in_pinned = m->len != 0 && is_pinned(&batch->memory[0]),
+        .out_pinned = m->len != 0 && is_pinned(&batch->memory[m->in != m->out])};
     size_t g, empty = batch->groups;
     for (g = 0; g < batch->groups && memcmp(&batch->group[g].kind, &kind, sizeof kind) != 0; g++)
         if (batch->group[g].messages == 0)
@@ -335,8 +344,9 @@ static inline enum gpuaes_status put(struct gpuaes_batch *batch, const struct gp
     size_t staging = BATCH_MESSAGE_BYTES + data + group->key_room;
     if (kind->in_staged | kind->out_staged)
         staging += round_up(m->len, GPUAES_BLOCK);
+    size_t most = kind->in_pinned | kind->out_pinned ? BATCH_COPIED_BYTES : SLICE_BYTES;
     struct batch_slice *slice = group->messages != 0 ? &batch->slice[group->slice] : NULL;
-    if (slice == NULL || slice->count == SLICE_MESSAGES || slice->bytes + m->len > SLICE_BYTES ||
+    if (slice == NULL || slice->count == SLICE_MESSAGES || slice->bytes + m->len > most ||
         slice->staging + staging > SLICE_STAGING)
         slice = add_slice(batch);
     if (slice == NULL)
@@ -348,6 +358,7 @@ static inline enum gpuaes_status put(struct gpuaes_batch *batch, const struct gp
     own->number = (uint32_t)batch->numbers;
     own->data = (uint32_t)(group->data_bytes - slice->data_at);
     own->key = (uint32_t)(group->keys - 1 - slice->key_at);
+    own->asked = batch->asked;
     if (hashes) {
         own->tag = m->tag;
         own->aad_bytes = (uint32_t)m->aad_bytes;

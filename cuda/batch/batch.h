@@ -29,13 +29,15 @@ struct batch_message {
     unsigned char *tag; /* of GCM */
     uint32_t len, aad_bytes, number;
     uint32_t data, key; /* of the slice: offset of IV, additional data and tag; number of the key */
+    uint32_t asked;     /* those with the same number are in the same allocations */
 };
 
 /* What the messages of a group have in common. */
 struct batch_kind {
     enum gpuaes_op op;
     uint32_t key_bytes, iv_bytes, tag_bytes;
-    uint32_t in_staged, out_staged; /* that side is in pageable memory */
+    uint8_t in_staged, out_staged; /* that side is in pageable memory */
+    uint8_t in_pinned, out_pinned; /* in memory that copy engines reach at the same address */
 };
 
 struct batch_group {
@@ -49,21 +51,26 @@ struct batch_group {
     size_t slice; /* number of the last one */
 };
 
+/* Of a slice whose pinned text may be copied. */
+enum { BATCH_COPIED_BYTES = 8 << 20 };
+
 /*
  * A slot's staging memory has keys, staged text, arrays and data, all of which goes to the scratch
- * memory, and results, which kernels write through the bus: tags of 16 bytes, statuses.
+ * memory, and results, which kernels write through the bus: tags of 16 bytes, statuses. Buffer 0
+ * has pinned text that is copied.
  */
 struct batch_slice {
     size_t group, message, key_at, data_at; /* the first message, and what it has in the group */
     uint32_t count, longest, keys;
     size_t bytes;
+    size_t copied;                            /* bytes of buffer 0; 0: kernels reach the text */
     size_t staging;                           /* bytes of it, at most */
     size_t text, arrays, data, results, temp; /* offsets; temporary memory is in the scratch */
 };
 
 struct batch_flight {
-    int launched, queued; /* kernels may write to the callers' memory; all of its work is queued */
-    uint32_t from;        /* CBC encryption: bytes of each message that are queued or done */
+    int wrote, queued; /* the device may write to the callers' memory; all of its work is queued */
+    uint32_t from;     /* CBC encryption: bytes of each message that are queued or done */
 };
 
 enum batch_state { BATCH_OPEN, BATCH_UNDER_WAY, BATCH_DONE };
@@ -76,6 +83,7 @@ struct gpuaes_batch {
     size_t numbers, groups, slices, number_limit, group_limit, slice_limit;
     size_t last;                   /* group that had a message */
     struct batch_memory memory[2]; /* of the last input and output */
+    uint32_t asked;                /* how often the driver was, about them */
     int has_like;                  /* the last group has messages of these sizes: */
     struct gpuaes_message like;
     struct device *owner; /* of device and managed memory; NULL: any device will do */

@@ -23,6 +23,11 @@
  */
 enum { STEP = 256 << 10 };
 enum { TEMP_ALIGNMENT = 256 };
+/*
+ * Copy engines carry pinned text faster than kernels that reach it through the bus, where a copy
+ * has so many bytes on average. Shorter copies cost the host more than they gain.
+ */
+enum { LEAST_COPY = 64 << 10 };
 enum { IN, OUT, BYTES, KEYS, IV, AAD, AAD_BYTES, TAG }; /* BATCH_ARRAYS of them */
 
 static struct batch_group *group_of(const struct gpuaes_batch *batch,
@@ -91,6 +96,52 @@ static struct message_shape shape_of(const struct gpuaes_batch *batch,
                                  key_size_rounds(group->kind.key_bytes / (mode->pairs ? 2 : 1)), a);
 }
 
+/* Whether a message lies behind the one before, so that one copy takes both: none may cross the end
+ * of an allocation. */
+static int follows(const struct batch_kind *kind, const struct batch_message *m)
+{
+    const struct batch_message *before = m - 1;
+    return before->asked == m->asked && before->len % GPUAES_BLOCK == 0 &&
+           (!kind->in_pinned || before->in + before->len == m->in) &&
+           (!kind->out_pinned || before->out + before->len == m->out);
+}
+
+/* Bytes that the text of a slice has in a buffer, or 0 where kernels are to reach it. */
+static size_t copied_bytes(const struct batch_group *group, const struct batch_slice *slice)
+{
+    const struct batch_message *m = &group->message[slice->message];
+    size_t bytes = 0, copies = 0;
+    if (is_staged(group) || !(group->kind.in_pinned || group->kind.out_pinned) ||
+        slice->bytes > BATCH_COPIED_BYTES)
+        return 0;
+    for (uint32_t i = 0; i < slice->count; i++) {
+        copies += i == 0 || !follows(&group->kind, &m[i]);
+        bytes += round_up(m[i].len, GPUAES_BLOCK);
+    }
+    return bytes / copies >= LEAST_COPY ? bytes : 0;
+}
+
+/* Queues the copies of a slice's pinned text to the device, or `back`. */
+static drv_result copy_text(const struct gpuaes_batch *batch, const struct batch_slice *slice,
+                            const struct slot *slot, int back)
+{
+    const struct driver *d = batch->device->driver;
+    const struct batch_group *group = group_of(batch, slice);
+    const struct batch_message *m = &group->message[slice->message], *end = m + slice->count;
+    drv_ptr text = slot->buffer[0];
+    drv_result r = DRV_SUCCESS;
+    while (m < end && r == DRV_SUCCESS) {
+        unsigned char *host = host_address(back ? m->out : m->in);
+        size_t bytes = m->len;
+        while (++m < end && follows(&group->kind, m))
+            bytes += m->len;
+        r = back ? d->memcpy_dtoh_async(host, text, bytes, slot->stream)
+                 : d->memcpy_htod_async(text, host, bytes, slot->stream);
+        text += round_up(bytes, GPUAES_BLOCK);
+    }
+    return r;
+}
+
 static void raise_size(size_t *most, size_t value)
 {
     *most = *most < value ? value : *most;
@@ -116,6 +167,9 @@ static void lay_out(struct gpuaes_batch *batch, struct batch_slice *slice)
     raise_size(&batch->needs.scratch, round_up(slice->temp + temp_bytes, BUFFER_ROUNDING));
     raise_size(&batch->secret.staging, slice->arrays);
     raise_size(&batch->secret.scratch, slice->arrays);
+    slice->copied = copied_bytes(group, slice);
+    raise_size(&batch->needs.buffer[0], round_up(slice->copied, BUFFER_ROUNDING));
+    raise_size(&batch->secret.buffer[0], slice->copied);
 }
 
 /* Describes to kernels what is to be done of messages of which `from` bytes are done. */
@@ -128,17 +182,19 @@ static void describe(const struct gpuaes_batch *batch, const struct batch_slice 
     const uint32_t most = group->mode->serial ? STEP : UINT32_MAX;
     const drv_ptr data = slot->scratch + slice->data;
     const drv_ptr tags = slot->staging_address + slice->results;
-    drv_ptr text = slot->scratch + slice->text;
+    const int in_elsewhere = group->kind.in_staged || (slice->copied && group->kind.in_pinned);
+    const int out_elsewhere = group->kind.out_staged || (slice->copied && group->kind.out_pinned);
+    drv_ptr text = slice->copied ? slot->buffer[0] : slot->scratch + slice->text;
     uint64_t *array = (uint64_t *)(slot->staging + slice->arrays);
     for (size_t i = 0; i < n; i++) {
-        const drv_ptr in = group->kind.in_staged ? text : m[i].in;
-        const drv_ptr out = group->kind.out_staged ? text : m[i].out;
+        const drv_ptr in = in_elsewhere ? text : m[i].in;
+        const drv_ptr out = out_elsewhere ? text : m[i].out;
         const uint32_t at = min_unsigned(from, m[i].len);
         array[IN * n + i] = in + at;
         array[OUT * n + i] = out + at;
         array[BYTES * n + i] = min_unsigned(m[i].len - at, most);
         array[IV * n + i] = at != 0 ? out + at - GPUAES_BLOCK : data + m[i].data;
-        text += is_staged(group) ? round_up(m[i].len, GPUAES_BLOCK) : 0;
+        text += round_up(m[i].len, GPUAES_BLOCK);
     }
     for (size_t i = 0; i < n && slice->keys > 1; i++)
         array[KEYS * n + i] = slot->scratch + (size_t)m[i].key * group->key_room;
@@ -220,13 +276,21 @@ static drv_result step(struct gpuaes_batch *batch, size_t number)
     describe(batch, slice, slot, flight->from);
     drv_result r = d->memcpy_htod_async(slot->scratch + from, slot->staging + from,
                                         slice->results - from, slot->stream);
-    flight->launched |= r == DRV_SUCCESS;
+    const struct batch_kind *kind = &group_of(batch, slice)->kind;
+    if (r == DRV_SUCCESS && flight->from == 0 && slice->copied && kind->in_pinned)
+        r = copy_text(batch, slice, slot, 0);
+    const int copies_out = slice->copied && kind->out_pinned;
+    flight->wrote |= r == DRV_SUCCESS && !copies_out;
     if (r == DRV_SUCCESS)
         r = launch(batch, slice, slot);
     cleanse_stack();
     flight->from += STEP;
     const int more = group_of(batch, slice)->mode->serial && slice->longest > flight->from;
-    if (r == DRV_SUCCESS && !more && group_of(batch, slice)->kind.out_staged)
+    if (r == DRV_SUCCESS && !more && copies_out) {
+        flight->wrote = 1;
+        r = copy_text(batch, slice, slot, 1);
+    }
+    if (r == DRV_SUCCESS && !more && kind->out_staged)
         r = d->memcpy_dtoh_async(slot->staging + slice->text, slot->scratch + slice->text,
                                  slice->arrays - slice->text, slot->stream);
     if (r == DRV_SUCCESS)
@@ -257,14 +321,14 @@ static void deliver(struct gpuaes_batch *batch, size_t number)
     batch->done_bytes += slice->bytes;
 }
 
-/* A slice that is not complete: kernels may have written to memory that they reach. */
-static void give_up(struct gpuaes_batch *batch, size_t number, int launched, int still_running)
+/* A slice that is not complete, of which the device may have written to the callers' memory. */
+static void give_up(struct gpuaes_batch *batch, size_t number, int may_have, int still_running)
 {
     const struct batch_slice *slice = &batch->slice[number];
     const struct batch_group *group = group_of(batch, slice);
     const struct batch_message *m = &group->message[slice->message];
     for (size_t i = 0; i < slice->count; i++, m++) {
-        const int wrote = launched && !group->kind.out_staged && m->len != 0;
+        const int wrote = may_have && !group->kind.out_staged && m->len != 0;
         const enum gpuaes_status status =
             wrote && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
         batch->status[m->number] = (unsigned char)status;
@@ -312,7 +376,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, int is_gone)
         if (begun && r == DRV_SUCCESS && flight->queued)
             deliver(batch, batch->finished);
         else
-            give_up(batch, batch->finished, begun && flight->launched, r == DRV_NOT_READY);
+            give_up(batch, batch->finished, begun && flight->wrote, r == DRV_NOT_READY);
     }
     if (!lost) {
         (void)wipe(batch);

@@ -76,6 +76,26 @@ static void test_kinds(void)
     tap_ok(emulator_unpinned_copies() == 0, "pageable memory is never given to the driver");
 }
 
+/* Pinned messages that are long enough for copy engines, of which some are not authentic. */
+static void test_long_pinned(void)
+{
+    for (int in_place = 0; in_place < 2; in_place++) {
+        struct mix_rules rules = {.in_kind = GPUAES_PINNED,
+                                  .out_kind = GPUAES_PINNED,
+                                  .in_place = in_place,
+                                  .count = 16,
+                                  .longest = 12000,
+                                  .op = -1,
+                                  .keys = MIX_KEYS,
+                                  .wrong = 1};
+        int right = mix_runs(rules);
+        rules.aligned = 1;
+        rules.keys = 1;
+        tap_ok(right && mix_runs(rules), "long messages in pinned memory, %s",
+               in_place ? "in place" : "out of place");
+    }
+}
+
 /* Chunks of a message and messages of one chunk, whole rows of warps and parts. */
 static void test_directions(void)
 {
@@ -413,6 +433,7 @@ int main(void)
     if (!tap_ok(starts_with(NULL), "the device starts"))
         return tap_done();
     test_kinds();
+    test_long_pinned();
     test_directions();
     test_sizes();
     test_counter();

@@ -183,11 +183,13 @@ static const struct in_place {
     {"fault=launch_kernel:3", GPUAES_CBC_ENCRYPT, GPUAES_FAULT, 2 << 20, GPUAES_PAGEABLE},
     {"fault=event_query:3", GPUAES_CBC_ENCRYPT, GPUAES_FAULT, 2 << 20, GPUAES_PAGEABLE},
     {"fault=memcpy_dtoh_async:1", GPUAES_CBC_ENCRYPT, GPUAES_FAULT, 2 << 20, GPUAES_PAGEABLE},
-    {"fault=launch_kernel:3", GPUAES_CBC_ENCRYPT, GPUAES_UNDEFINED, 2 << 20, GPUAES_PINNED},
+    {"fault=launch_kernel:3", GPUAES_CBC_ENCRYPT, GPUAES_FAULT, 2 << 20, GPUAES_PINNED},
+    {"fault=memcpy_dtoh_async:1", GPUAES_CBC_ENCRYPT, GPUAES_UNDEFINED, 2 << 20, GPUAES_PINNED},
     {"fault=memcpy_htod_async:1", GPUAES_CTR, GPUAES_FAULT, 4096, GPUAES_PINNED},
     {"fault=launch_kernel:1", GPUAES_CTR, GPUAES_UNDEFINED, 4096, GPUAES_PINNED}};
 
-/* What kernels write themselves may be lost by the first one; what the CPU writes is not. */
+/* What kernels write themselves may be lost by the first one, and what is copied by the copy to the
+ * callers' memory; what the CPU writes is not. */
 static int run_in_place(const void *argument)
 {
     const struct in_place *test = argument;
