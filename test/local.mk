@@ -98,6 +98,7 @@ emulator_tests = \
 	test/api/library_test \
 	test/api/null_arguments_test \
 	test/api/operations_test \
+	test/api/batch_secrets_test \
 	test/api/queue_secrets_test \
 	test/api/queue_threads_test \
 	test/api/registration_test \
