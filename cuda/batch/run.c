@@ -110,12 +110,12 @@ static int follows(const struct batch_kind *kind, const struct batch_message *m)
 static size_t copied_bytes(const struct batch_group *group, const struct batch_slice *slice)
 {
     const struct batch_message *m = &group->message[slice->message];
-    size_t bytes = 0, copies = 0;
+    size_t bytes = round_up(m[0].len, GPUAES_BLOCK), copies = 1;
     if (is_staged(group) || !(group->kind.in_pinned || group->kind.out_pinned) ||
         slice->bytes > BATCH_COPIED_BYTES)
         return 0;
-    for (uint32_t i = 0; i < slice->count; i++) {
-        copies += i == 0 || !follows(&group->kind, &m[i]);
+    for (uint32_t i = 1; i < slice->count; i++) {
+        copies += !follows(&group->kind, &m[i]);
         bytes += round_up(m[i].len, GPUAES_BLOCK);
     }
     return bytes / copies >= LEAST_COPY ? bytes : 0;

@@ -15,7 +15,7 @@
 enum { BLOCK = GPUAES_BLOCK, KEY_BYTES = 32, MESSAGES = 8, LEN = 80 * 1024, KEYS = 2 };
 enum { EVERY = 4096 }; /* of so many bytes of text, the first block is looked for */
 
-/* Messages of LEN bytes are copied from and to pinned memory, those of SHORT, with gaps, are not. */
+/* Pinned messages of LEN bytes are copied; those of SHORT, with gaps between them, are not. */
 enum { SHORT = 8 * 1024, GAP = 48 };
 static const struct row {
     const char *name;
@@ -45,6 +45,11 @@ struct secrets {
 static struct search *search;
 static struct secrets *secrets;
 
+static const unsigned char *key_of(const struct row *r, size_t i)
+{
+    return secrets->key[r->keys > 1 ? i % r->keys : 0];
+}
+
 /* In a child, whose memory goes with it. */
 static int make_secrets(const void *argument)
 {
@@ -63,8 +68,8 @@ static int make_secrets(const void *argument)
     for (size_t i = 0; i < MESSAGES; i++) {
         unsigned char iv[BLOCK];
         memcpy(iv, secrets->iv, BLOCK);
-        reference(r->op, secrets->key[i % r->keys], KEY_BYTES, iv, secrets->text[i],
-                  secrets->expected[i], r->len);
+        reference(r->op, key_of(r, i), KEY_BYTES, iv, secrets->text[i], secrets->expected[i],
+                  r->len);
         for (size_t at = 0; at < r->len; at += EVERY) {
             search_add(search, secrets->text[i] + at);
             search_add(search, secrets->expected[i] + at);
@@ -112,14 +117,8 @@ static int run_row(const void *argument)
         return 4; /* the search does not work */
     for (size_t i = 0; i < MESSAGES; i++) {
         unsigned char *text = p + i * stride;
-        const struct gpuaes_message m = {.op = r->op,
-                                         secrets->key[i % r->keys],
-                                         KEY_BYTES,
-                                         NULL,
-                                         secrets->iv,
-                                         text,
-                                         text,
-                                         r->len};
+        const struct gpuaes_message m = {
+            .op = r->op, key_of(r, i), KEY_BYTES, NULL, secrets->iv, text, text, r->len};
         if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
             return 5;
     }
