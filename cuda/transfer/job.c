@@ -71,8 +71,10 @@ static void cut(struct job *job, unsigned threads, struct device *first)
         most = 1;
     }
     int is_shared = !is_pageable(job) && !job_is_on_device(job) && own < count;
+    /* Rounded up twice, so that there are `most` at most. */
     size_t step = job->in_unit * STEP_UNITS;
-    size_t size = most == 1 ? job->in_bytes : (job->in_bytes / most + step - 1) / step * step;
+    size_t share = job->in_bytes / most + (job->in_bytes % most != 0);
+    size_t size = most == 1 ? job->in_bytes : (share + step - 1) / step * step;
     for (size_t at = 0; at < job->in_bytes; at += size) {
         struct device *device = is_shared ? devices[(own + job->transfers) % count] : first;
         job->transfer[job->transfers++] = (struct transfer){

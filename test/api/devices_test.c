@@ -81,6 +81,14 @@ static int is_on_one_device(const struct scene *scene)
              emulator_device_launches(1) == 0);
 }
 
+/* No more parts than threads, though they do not share the length evenly. */
+static int is_cut_for_threads(const struct scene *scene)
+{
+    struct gpuaes_report report;
+    return !(call_status(scene, &report) == GPUAES_OK && report.shards > 1 &&
+             report.shards <= scene->threads);
+}
+
 static int is_done(const struct scene *scene)
 {
     struct gpuaes_report report;
@@ -223,6 +231,8 @@ static const struct scene works[] = {
      .kind = GPUAES_PINNED},
     {"pageable memory, by four threads and one of two devices", TWO, .devices = 3, .threads = 4,
      .play = is_on_one_device, .op = GPUAES_CTR, .len = STAGED, .kind = GPUAES_PAGEABLE},
+    {"a block more than 32 threads share evenly", "", .threads = 32, .play = is_cut_for_threads,
+     .op = GPUAES_ECB_ENCRYPT, .len = (32 << 20) + 16, .kind = GPUAES_PAGEABLE},
     {"Base64 by four threads", "threads=64", .threads = 4, .play = base64_is_done, .len = STAGED,
      .kind = GPUAES_PAGEABLE},
     {"threads take turns with the devices", TWO, .devices = 3, .play = threads_take_turns,
