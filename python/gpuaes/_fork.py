@@ -8,11 +8,10 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import threading
 import weakref
 from typing import Any, Callable
 
-__all__ = ["Turn", "generation", "lock_of"]
+__all__ = ["generation", "lock_of"]
 
 _MADV_WIPEONFORK = 18  # of Linux 4.14
 
@@ -34,35 +33,6 @@ def generation() -> int:
         _generation += 1
         _page[0] = 1
     return _generation
-
-
-class Turn:
-    """A lock of calls that take turns. A thread that has it, and whose signal handler calls again, would wait for itself
-    for ever: it gets RuntimeError."""
-
-    __slots__ = ("_lock",)
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()  # which knows its thread from the moment on that it is taken
-
-    def is_own(self) -> bool:
-        return bool(self._lock._is_owned())  # type: ignore[attr-defined]
-
-    def acquire(self, blocking: bool = True) -> bool:
-        """Returns whether the caller has it now: never where it had it before."""
-        return not self.is_own() and self._lock.acquire(blocking)
-
-    def release(self) -> None:
-        self._lock.release()
-
-    def __enter__(self) -> None:
-        if not self.acquire():
-            raise RuntimeError(
-                "a call was made within a call of the same object, as by a signal handler: expected that to return first"
-            )
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 def lock_of(holder: Any, make: Callable[[], Any]) -> Any:

@@ -2,6 +2,7 @@
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import signal
 import threading
 
 import pytest
@@ -282,7 +283,7 @@ def test_calls_within_a_call_are_refused(rng, call, monkeypatch):
     arguments = {"update": (text,), "update_into": (text, bytearray(64)), "finalize": (), "reset_nonce": (bytes(16),)}[call]
 
     def called_again(*of_update):
-        with pytest.raises(RuntimeError, match="within a call of the same object"):
+        with pytest.raises(RuntimeError, match="within a call of the same context"):
             getattr(ours, call)(*arguments)
         update(*of_update)
 
@@ -293,6 +294,26 @@ def test_calls_within_a_call_are_refused(rng, call, monkeypatch):
         thread.join(60)
     assert results == [theirs.update(text)]
     assert ours.update(text) == theirs.update(text)
+
+
+def test_an_interrupt_leaves_no_lock(rng):
+    """Wherever in a call the handler of a signal raises."""
+    ours, _ = random_contexts(rng, "CTR", True)
+
+    def interrupt(*_):
+        raise Interrupted
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(300):
+            with pytest.raises(Interrupted):
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 2e-4))
+                while True:
+                    ours.update(b"")
+            assert not ours._lock._is_owned()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
 
 
 class Refusing:

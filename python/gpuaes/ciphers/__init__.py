@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from ctypes import byref
 from typing import Any, overload
 
@@ -99,7 +100,7 @@ class CipherContext(Owner):
         # Of CTR the first counter block; of CBC decryption the block before the next, which may lie on a device. For
         # CBC encryption libcrypto keeps that, and moves on as it writes.
         self._iv: bytes | _Chained = self._first_block(mode)
-        self._lock = _fork.lock_of(self, _fork.Turn)
+        self._lock = _fork.lock_of(self, threading.RLock)
         super().__init__()
 
     def _facts(self) -> str:
@@ -116,7 +117,7 @@ class CipherContext(Owner):
         # A call that is under way does so at its end: it may be of this thread, within which a signal handler or a finalizer
         # closes the context.
         lock = self._lock
-        if lock.acquire(blocking=False):
+        if not lock._is_owned() and lock.acquire(blocking=False):
             try:
                 self._forget()
             finally:
@@ -451,7 +452,12 @@ class _Call:
         self._context = context
 
     def __enter__(self) -> None:
+        """Refuses a call within a call of the same thread, as of a signal handler: it would wait for itself."""
         self._context.check_open()
+        if self._context._lock._is_owned():
+            raise RuntimeError(
+                "a call was made within a call of the same context, as by a signal handler: expected that to return first"
+            )
 
     def __exit__(self, *_: object) -> None:
         if not self._context._owned:
