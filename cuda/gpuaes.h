@@ -450,8 +450,8 @@ struct gpuaes_batch;
 
 /*
  * Limits. Of a batch: messages, and groups of messages that have one op, the same lengths of key,
- * IV and tag, and the same sides (input, output) in pageable memory. Of a message: 1 GiB, of XTS
- * GPUAES_QUEUE_UNIT_BYTES, or 2 MiB if either side is pageable memory, since larger
+ * IV and tag, and the same sides (input, output) in pageable and in pinned memory. Of a message: 1
+ * GiB, of XTS GPUAES_QUEUE_UNIT_BYTES, or 2 MiB if either side is pageable memory, since larger
  * ones are better off with gpuaes_aes(). At most 8 batches are under way on a device; together
  * with them, as many calls or more can be. The IV and the additional data of a message of GCM have
  * at most 64 KiB each.
@@ -548,8 +548,9 @@ GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, un
  * Each group is cut into slices of consecutive messages. Four slices, or as many as there is memory
  * for, start at once; a batch with more continues only within calls of this function and of
  * gpuaes_batch_wait(). A slice has up to 16384 messages, 1 GiB of text, and 3.5 MiB of text in
- * pageable memory, keys, IVs, additional data and 84 bytes for each message. Of each message of CBC
- * encryption 256 KiB are encrypted at a time.
+ * pageable memory, keys, IVs, additional data and 84 bytes for each message. With a side in pinned
+ * memory it has 8 MiB of text, or one longer message; of CBC encryption it has 1 GiB there, too. Of
+ * each message of CBC encryption 256 KiB are encrypted at a time.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 

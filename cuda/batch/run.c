@@ -519,6 +519,16 @@ static drv_result prepare(struct gpuaes_batch *batch)
     return r;
 }
 
+/* Where device memory is too short for copies, kernels are to reach pinned text. */
+static drv_result prepare_without_copies(struct gpuaes_batch *batch)
+{
+    for (size_t i = 0; i < batch->slices; i++)
+        batch->slice[i].copied = 0;
+    batch->needs.buffer[0] = batch->secret.buffer[0] = 0;
+    batch->needs.slots = min_unsigned(batch->slices, STREAM_SET_SLOTS);
+    return prepare(batch);
+}
+
 static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned flags)
 {
     batch->needs = batch->secret = (struct stream_set_needs){0};
@@ -529,6 +539,8 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     if (batch->set == NULL)
         return stream_set_refusal(batch->device);
     drv_result r = prepare(batch);
+    if (r == DRV_OUT_OF_MEMORY && batch->needs.buffer[0] != 0)
+        r = prepare_without_copies(batch);
     if (r != DRV_SUCCESS) {
         stream_set_return(batch->device, batch->set, r == DRV_NOT_READY);
         return device_fault(batch->device, "preparing buffers", r);

@@ -146,6 +146,25 @@ static int little_device_memory(void)
     return goes_through_fewer_slots(0, "memory=6");
 }
 
+/* Nor is there memory for a copy of pinned text, which kernels reach then. */
+static int no_memory_for_copies(void)
+{
+    enum { COUNT = 8, LONG = MIB, BYTES = COUNT * LONG };
+    struct gpuaes_batch *batch = open_batch();
+    struct expected e;
+    if (!starts_with(NULL))
+        return 0;
+    expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
+    unsigned char *p = take(GPUAES_PINNED, BYTES);
+    memcpy(p, e.plain, BYTES);
+    struct gpuaes_message all = message_of(&e, GPUAES_ECB_ENCRYPT, p, p, LONG);
+    emulator_configure("memory=6");
+    unsigned copies = emulator_calls("memcpy_dtoh_async");
+    return batch_adds(batch, all, COUNT) && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+           gpuaes_batch_wait(batch) == GPUAES_OK && memcmp(p, e.cipher, BYTES) == 0 &&
+           emulator_calls("memcpy_dtoh_async") == copies;
+}
+
 /* ---- Messages, keys, layouts ------------------------------------------------------------ */
 
 static void test_counts(void)
@@ -351,6 +370,7 @@ static const struct child_case cases[] = {
     {"batches leave pinned memory to others", pinned},
     {"a batch under a low cap on pinned memory", little_pinned_memory},
     {"a batch where the device has little memory", little_device_memory},
+    {"a batch of pinned memory that there is no room to copy", no_memory_for_copies},
     {"a message that takes longer than the time-out", long_messages},
 };
 

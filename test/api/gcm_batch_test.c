@@ -84,13 +84,14 @@ static void test_long_pinned(void)
                                   .out_kind = GPUAES_PINNED,
                                   .in_place = in_place,
                                   .count = 16,
-                                  .longest = 12000,
-                                  .op = -1,
+                                  .op = GPUAES_GCM_DECRYPT,
                                   .keys = MIX_KEYS,
-                                  .wrong = 1};
-        int right = mix_runs(rules);
-        rules.aligned = 1;
-        rules.keys = 1;
+                                  .wrong = 1,
+                                  .exact = (64 << 10) + 17};
+        const unsigned before = emulator_calls("memcpy_dtoh_async");
+        int right =
+            mix_runs(rules) && emulator_calls("memcpy_dtoh_async") - before == 2 * rules.count;
+        rules.op = GPUAES_GCM_ENCRYPT;
         tap_ok(right && mix_runs(rules), "long messages in pinned memory, %s",
                in_place ? "in place" : "out of place");
     }

@@ -48,6 +48,8 @@ void mix_message(struct mix_message *m, const struct mix_rules *rules,
         gcm_message(m, rules);
     if (op_is_xts(m->op))
         xts_message(m, rules);
+    if (rules->exact != 0)
+        m->len = rules->exact;
 }
 
 struct gpuaes_batch *open_batch(void)

@@ -41,6 +41,7 @@ struct mix_rules {
     int keys;              /* how many there are; 0: each has its own */
     int aligned;           /* no gaps between the messages, and only whole blocks */
     int wrong;             /* some are not authentic */
+    size_t exact;          /* bytes of each message; 0: any */
 };
 
 void mix_message(struct mix_message *m, const struct mix_rules *rules,
