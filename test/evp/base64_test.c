@@ -210,7 +210,10 @@ static void test_random(void)
         unsigned class = k / 12;
         struct format format = {lines[k / 4 % 3], (int)(k / 2 % 2)};
         int pieces = k % 2 ? RANDOM_PIECES : ALL_AT_ONCE, ok = 1;
-        size_t cases = classes[class].step ? classes[class].limit : class == 1 ? 30 : sanitized() ? 1 : 3;
+        size_t cases = classes[class].step ? classes[class].limit
+                       : class == 1        ? 30
+                       : sanitized()       ? 1
+                                           : 3;
 
         for (size_t i = 0; ok && i < cases; i++)
             ok = round_trip(
