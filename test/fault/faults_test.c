@@ -53,14 +53,21 @@ static int complain(int good, const char *what)
     return good;
 }
 
-/* What is done again and again takes nothing more of the driver. */
+/*
+ * What is done again and again takes nothing more of the driver; what leaks does each time. A
+ * thread more may come to work at once with the others, and take a stream set more, but not in each
+ * of some turns.
+ */
 static int nothing_grows(void)
 {
-    int right = work_as_usual();
-    size_t before = application_count("emulator_objects");
-    right = work_as_usual() && right;
-    return complain(right, "later work is wrong") &&
-           complain(application_count("emulator_objects") == before, "later work leaks");
+    enum { TURNS = 5 };
+    int right = work_as_usual(), grows = 1;
+    for (int turn = 0; turn < TURNS && right && grows; turn++) {
+        size_t before = application_count("emulator_objects");
+        right = work_as_usual();
+        grows = application_count("emulator_objects") > before;
+    }
+    return complain(right, "later work is wrong") && complain(!grows, "later work leaks");
 }
 
 /* Where the device is still in use and nobody else's: all of it is freed when it is idle. */
