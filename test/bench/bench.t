@@ -152,9 +152,8 @@ foreach my $template ('template', 'read-ahead-template') {
     my $report = run(["$source/bench/report", "--template=$source/docs/benchmarks/$template.md", $tsv]);
     is($report->{status}, 0, "a report is made of it: $template") or diag($report->{err});
     my @lacks = $report->{out} =~ /\*Not in this run: part `([\w-]+)`/g;
-    # Parquet is a record of revision b0676dcdab88; the command is measured by test/on_gpu_tool, the Python package by
-    # bench/python_rates and bench/format_rates.
-    @lacks = grep { !/^(?:tool|parquet|python|formats)$/ } @lacks;
+    # The command is measured by test/on_gpu_tool, the Python package by bench/python_rates and bench/format_rates.
+    @lacks = grep { !/^(?:tool|python|formats)$/ } @lacks;
     is(join(' ', grep { $has_device || !$least_on_device{$_} } @lacks), '', 'and lacks no part');
 }
 
