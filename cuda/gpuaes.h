@@ -450,8 +450,8 @@ struct gpuaes_batch;
 
 /*
  * Limits. Of a batch: messages, and groups of messages that have one op, the same lengths of key,
- * IV and tag, and the same sides (input, output) in pageable and in pinned memory. Of a message: 1
- * GiB, of XTS GPUAES_QUEUE_UNIT_BYTES, or 2 MiB if either side is pageable memory, since larger
+ * IV and tag, and the same sides (input, output) in pageable and in pinned memory. Of a message:
+ * 1 GiB, of XTS GPUAES_QUEUE_UNIT_BYTES, or 2 MiB if either side is pageable memory, since larger
  * ones are better off with gpuaes_aes(). At most 8 batches are under way on a device; together
  * with them, as many calls or more can be. The IV and the additional data of a message of GCM have
  * at most 64 KiB each.

@@ -51,7 +51,7 @@ struct batch_group {
     size_t slice; /* number of the last one */
 };
 
-/* Of a slice whose pinned text may be copied. */
+/* The text of a slice whose pinned side is copied has so many bytes at most. */
 enum { BATCH_COPIED_BYTES = 8 << 20 };
 
 /*
@@ -69,8 +69,8 @@ struct batch_slice {
 };
 
 struct batch_flight {
-    int wrote, queued; /* the device may write to the callers' memory; all of its work is queued */
-    uint32_t from;     /* CBC encryption: bytes of each message that are queued or done */
+    int may_write, queued; /* the device, to the callers' memory; all of its work is queued */
+    uint32_t from;         /* CBC encryption: bytes of each message that are queued or done */
 };
 
 enum batch_state { BATCH_OPEN, BATCH_UNDER_WAY, BATCH_DONE };

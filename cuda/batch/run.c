@@ -96,8 +96,10 @@ static struct message_shape shape_of(const struct gpuaes_batch *batch,
                                  key_size_rounds(group->kind.key_bytes / (mode->pairs ? 2 : 1)), a);
 }
 
-/* Whether a message lies behind the one before, so that one copy takes both: none may cross the end
- * of an allocation. */
+/*
+ * Whether a message lies behind the one before, so that one copy takes both. A copy must not cross
+ * the end of an allocation.
+ */
 static int follows(const struct batch_kind *kind, const struct batch_message *m)
 {
     const struct batch_message *before = m - 1;
@@ -280,14 +282,14 @@ static drv_result step(struct gpuaes_batch *batch, size_t number)
     if (r == DRV_SUCCESS && flight->from == 0 && slice->copied && kind->in_pinned)
         r = copy_text(batch, slice, slot, 0);
     const int copies_out = slice->copied && kind->out_pinned;
-    flight->wrote |= r == DRV_SUCCESS && !copies_out;
+    flight->may_write |= r == DRV_SUCCESS && !copies_out;
     if (r == DRV_SUCCESS)
         r = launch(batch, slice, slot);
     cleanse_stack();
     flight->from += STEP;
     const int more = group_of(batch, slice)->mode->serial && slice->longest > flight->from;
     if (r == DRV_SUCCESS && !more && copies_out) {
-        flight->wrote = 1;
+        flight->may_write = 1;
         r = copy_text(batch, slice, slot, 1);
     }
     if (r == DRV_SUCCESS && !more && kind->out_staged)
@@ -321,14 +323,14 @@ static void deliver(struct gpuaes_batch *batch, size_t number)
     batch->done_bytes += slice->bytes;
 }
 
-/* A slice that is not complete, of which the device may have written to the callers' memory. */
-static void give_up(struct gpuaes_batch *batch, size_t number, int may_have, int still_running)
+/* Gives a slice that is not complete its statuses: the device may have written to `out`, or not. */
+static void give_up(struct gpuaes_batch *batch, size_t number, int may_write, int still_running)
 {
     const struct batch_slice *slice = &batch->slice[number];
     const struct batch_group *group = group_of(batch, slice);
     const struct batch_message *m = &group->message[slice->message];
     for (size_t i = 0; i < slice->count; i++, m++) {
-        const int wrote = may_have && !group->kind.out_staged && m->len != 0;
+        const int wrote = may_write && !group->kind.out_staged && m->len != 0;
         const enum gpuaes_status status =
             wrote && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
         batch->status[m->number] = (unsigned char)status;
@@ -376,7 +378,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, int is_gone)
         if (begun && r == DRV_SUCCESS && flight->queued)
             deliver(batch, batch->finished);
         else
-            give_up(batch, batch->finished, begun && flight->wrote, r == DRV_NOT_READY);
+            give_up(batch, batch->finished, begun && flight->may_write, r == DRV_NOT_READY);
     }
     if (!lost) {
         (void)wipe(batch);

@@ -71,7 +71,7 @@ static void cut(struct job *job, unsigned threads, struct device *first)
         most = 1;
     }
     int is_shared = !is_pageable(job) && !job_is_on_device(job) && own < count;
-    /* Rounded up twice, so that there are `most` at most. */
+    /* Both quotients are rounded up, so that no more than `most` transfers are made. */
     size_t step = job->in_unit * STEP_UNITS;
     size_t share = job->in_bytes / most + (job->in_bytes % most != 0);
     size_t size = most == 1 ? job->in_bytes : (share + step - 1) / step * step;

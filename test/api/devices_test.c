@@ -81,7 +81,7 @@ static int is_on_one_device(const struct scene *scene)
              emulator_device_launches(1) == 0);
 }
 
-/* No more parts than threads, though they do not share the length evenly. */
+/* A call is cut into no more parts than there are threads, which cannot share its length evenly. */
 static int is_cut_for_threads(const struct scene *scene)
 {
     struct gpuaes_report report;

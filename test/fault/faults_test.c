@@ -54,9 +54,8 @@ static int complain(int good, const char *what)
 }
 
 /*
- * What is done again and again takes nothing more of the driver; what leaks does each time. A
- * thread more may come to work at once with the others, and take a stream set more, but not in each
- * of some turns.
+ * Work that is done again and again takes nothing more of the driver. Threads at work at once take
+ * a stream set each, which an earlier turn may not have needed; a leak grows in every turn.
  */
 static int nothing_grows(void)
 {

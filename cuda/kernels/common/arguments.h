@@ -262,7 +262,7 @@ struct random_arguments {
     uint32_t counter[4];    /* as loaded from memory, little-endian words */
     uint32_t kind;          /* enum random_kind */
     uint32_t element_bytes; /* from RANGE on */
-    uint64_t range, low;    /* RANGE: range 0 is 2^64; of other kinds 0 */
+    uint64_t range, low;    /* RANGE: a range of 0 is 2^64; other kinds: range is 0 */
     uint64_t threshold;     /* BERNOULLI: for 63 bits of a word; */
     uint64_t success;       /* what is written below it */
     double scale64, shift64;
