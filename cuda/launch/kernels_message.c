@@ -23,6 +23,12 @@ enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 64
  * text is not aligned two parts of a granule.
  */
 enum { UNCUT_BLOCKS = 256 };
+/*
+ * Messages of CBC encryption share few multiprocessors, so that as many launches as a batch has
+ * under way run side by side: a lane waits for itself, and its wait is hardly longer beside others.
+ * More than a warp for each of a multiprocessor's four schedulers would make it so.
+ */
+enum { SERIAL_LAUNCHES = 4, SERIAL_LANES = 4 * WARP };
 /* Of a chain, which keeps a block for each segment but the first of a message. */
 #define CHAIN_BYTES ((uint64_t)64 << 20)
 
@@ -211,6 +217,18 @@ size_t kernels_message_temp_bytes(enum gpuaes_op op, size_t count, size_t max_by
 
 /* ---- Launches ------------------------------------------------------------------------ */
 
+/* Messages of each block of threads in a direct launch. */
+static unsigned messages_of_block(const struct kernels *kernels, enum gpuaes_op op,
+                                  unsigned threads, const struct message_arguments *a)
+{
+    const unsigned multiprocessors = kernels->multiprocessors;
+    unsigned each = (a->count - 1) / multiprocessors + 1;
+    if (gpuaes_modes[op]->serial && each < SERIAL_LANES)
+        each = min_unsigned((uint64_t)(a->count - 1) * SERIAL_LAUNCHES / multiprocessors + 1,
+                            SERIAL_LANES);
+    return min_unsigned(each, threads / a->segments);
+}
+
 struct message_shape kernels_message_shape(const struct kernels *kernels, enum gpuaes_op op,
                                            unsigned rounds, struct message_arguments *a)
 {
@@ -227,8 +245,7 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
                                                        own->threads / WARP * warp_bytes(kind)},
                                   .rounds = rounds};
     if (choose_direct(op, blocks, lanes, own->threads, a)) {
-        const unsigned each = (a->count - 1) / kernels->multiprocessors + 1;
-        a->per_block = min_unsigned(each, own->threads / a->segments);
+        a->per_block = messages_of_block(kernels, op, own->threads, a);
         shape.kernel.grid = (a->count - 1) / a->per_block + 1;
         return shape;
     }

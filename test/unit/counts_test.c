@@ -223,6 +223,26 @@ static void check_shapes(enum gpuaes_op op)
            op_names[op], shapes, planned);
 }
 
+/* As many launches of CBC encryption fit side by side as a batch has under way. */
+static void check_serial_shapes(void)
+{
+    struct kernels large = kernels;
+    const unsigned least = 132 / 4;
+    unsigned wrong = 0;
+    large.multiprocessors = 132;
+    large.message[MESSAGE_KIND_ENCRYPT][0].threads = MESSAGE_LARGE_THREADS;
+    for (uint32_t count = 1; count <= 132 * 256; count++) {
+        struct message_arguments a = {.count = count, .max_bytes = 16384, .op = GPUAES_CBC_ENCRYPT};
+        const struct message_shape shape =
+            kernels_message_shape(&large, GPUAES_CBC_ENCRYPT, 14, &a);
+        const unsigned spread = (count - 1) / 132 + 1;
+        wrong += shape.is_planned || shape.kernel.grid > 132 || a.per_block < spread ||
+                 (count <= least * 128 && shape.kernel.grid > least) ||
+                 (spread <= 128 && a.per_block > 128);
+    }
+    tap_ok(wrong == 0, "CBC encryption: four launches fit side by side");
+}
+
 int main(void)
 {
     static const uint32_t sizes[] = {4, 8, 16, 32, 64, 128, 256, INT32_MAX};
@@ -239,5 +259,6 @@ int main(void)
         check_segments(sizes[i]);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         check_shapes(ops[i]);
+    check_serial_shapes();
     return tap_done();
 }
