@@ -24,9 +24,9 @@ enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 64
  */
 enum { UNCUT_BLOCKS = 256 };
 /*
- * Messages of CBC encryption share few multiprocessors, so that as many launches as a batch has
- * under way run side by side: a lane waits for itself, and its wait is hardly longer beside others.
- * More than a warp for each of a multiprocessor's four schedulers would make it so.
+ * A launch of CBC encryption takes a part of the multiprocessors only, so that the launches of a
+ * batch, STREAM_SET_SLOTS of them, run side by side. A block waits for the block before it, which
+ * takes as long in four warps of a multiprocessor, one for each of its schedulers, as in one.
  */
 enum { SERIAL_LAUNCHES = 4, SERIAL_LANES = 4 * WARP };
 /* Of a chain, which keeps a block for each segment but the first of a message. */
