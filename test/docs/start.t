@@ -14,7 +14,7 @@ use Test::More;
 plan(skip_all => 'the default provider stands in') if stand_in();
 plan(skip_all => 'a sanitizer is not in the programs that load the library') if $ENV{GPUAES_TEST_SANITIZER};
 plan(skip_all => 'that is for the emulator') if !emulated();
-my $why = python_lacks(qw(build ensurepip wheel));
+my $why = python_lacks(qw(build ensurepip setuptools>=77 wheel));
 plan(skip_all => $why) if $why;
 foreach my $program (qw(cc groff openssl pkg-config)) {
     plan(skip_all => "$program is not installed") if system("command -v $program >/dev/null");

@@ -17,7 +17,7 @@ use Text::ParseWords qw(shellwords);
 
 plan(skip_all => 'the default provider stands in') if stand_in();
 plan(skip_all => 'a sanitizer is not in the programs that load the library') if $ENV{GPUAES_TEST_SANITIZER};
-my $why = python_lacks('pytest');
+my $why = python_lacks('pytest>=8');
 plan(skip_all => $why) if $why;
 
 # Where the tests have another Python than the user, all other programs are still the user's.

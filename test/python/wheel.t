@@ -17,7 +17,7 @@ use Test::More;
 plan(skip_all => 'the default provider stands in') if stand_in();
 plan(skip_all => 'a sanitizer is not in the programs that load the library') if $ENV{GPUAES_TEST_SANITIZER};
 plan(skip_all => 'that is for the emulator') if !emulated();
-my $why = python_lacks(qw(auditwheel build ensurepip pytest wheel));
+my $why = python_lacks(qw(auditwheel build ensurepip pytest>=8 setuptools>=77 wheel));
 plan(skip_all => $why) if $why;
 plan(skip_all => 'groff is not installed') if system('groff --version >/dev/null 2>&1');
 

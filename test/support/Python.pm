@@ -32,15 +32,17 @@ sub paths
     return %paths;
 }
 
-# Why a test is skipped that needs these packages: '', or a sentence. A reference that comes first is to an environment,
-# in place of that of python_environment().
+# Why a test is skipped that needs these packages, as NAME or NAME>=MAJOR: '', or a sentence. A reference that comes first
+# is to an environment, in place of that of python_environment().
 sub python_lacks
 {
     my (@packages) = @_;
     my %paths = ref($packages[0]) ? %{ shift(@packages) } : paths();
     return 'python3 3.10 or newer is not installed' if run(['python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 10))'], env => \%paths)->{status};
     foreach (@packages) {
-        return "$_ of Python is not installed (PyPI: $_)" if run(['python3', '-c', "import $_"], env => \%paths)->{status};
+        my ($name, $least) = /^([^>]+)(?:>=(.*))?$/;
+        my $is_old = $least ? "int($name.__version__.split('.')[0]) < $least" : 0;
+        return "$_ of Python is not installed (PyPI: $_)" if run(['python3', '-c', "import $name, sys; sys.exit($is_old)"], env => \%paths)->{status};
     }
     return '';
 }
