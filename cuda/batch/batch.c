@@ -344,9 +344,8 @@ static inline enum gpuaes_status put(struct gpuaes_batch *batch, const struct gp
     size_t staging = BATCH_MESSAGE_BYTES + data + group->key_room;
     if (kind->in_staged | kind->out_staged)
         staging += round_up(m->len, GPUAES_BLOCK);
-    /* A launch of CBC encryption takes as long for few messages as for many. */
-    const int is_short = (kind->in_pinned | kind->out_pinned) && !group->mode->serial;
-    const size_t most = is_short ? BATCH_COPIED_BYTES : SLICE_BYTES;
+    const size_t most =
+        kind->in_pinned | kind->out_pinned ? batch_copied_bytes(group->mode) : SLICE_BYTES;
     struct batch_slice *slice = group->messages != 0 ? &batch->slice[group->slice] : NULL;
     if (slice == NULL || slice->count == SLICE_MESSAGES || slice->bytes + m->len > most ||
         slice->staging + staging > SLICE_STAGING)

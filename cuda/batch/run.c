@@ -114,7 +114,7 @@ static size_t copied_bytes(const struct batch_group *group, const struct batch_s
     const struct batch_message *m = &group->message[slice->message];
     size_t bytes = round_up(m[0].len, GPUAES_BLOCK), copies = 1;
     if (is_staged(group) || !(group->kind.in_pinned || group->kind.out_pinned) ||
-        slice->bytes > BATCH_COPIED_BYTES)
+        slice->bytes > batch_copied_bytes(group->mode))
         return 0;
     for (uint32_t i = 1; i < slice->count; i++) {
         copies += !follows(&group->kind, &m[i]);

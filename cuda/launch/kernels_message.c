@@ -26,9 +26,9 @@ enum { UNCUT_BLOCKS = 256 };
 /*
  * A launch of CBC encryption takes a part of the multiprocessors only, so that the launches of a
  * batch, STREAM_SET_SLOTS of them, run side by side. A block waits for the block before it, which
- * takes as long in four warps of a multiprocessor, one for each of its schedulers, as in one.
+ * takes 1.2 times as long in eight warps of a multiprocessor, two for each scheduler, as in one.
  */
-enum { SERIAL_LAUNCHES = 4, SERIAL_LANES = 4 * WARP };
+enum { SERIAL_LAUNCHES = 4, SERIAL_LANES = 8 * WARP };
 /* Of a chain, which keeps a block for each segment but the first of a message. */
 #define CHAIN_BYTES ((uint64_t)64 << 20)
 

@@ -141,6 +141,9 @@ static void test_pinned(void)
     rules = (struct mix_rules){1, 1, .count = MANY, .op = GPUAES_CTR, .keys = 1, .aligned = 1};
     rules.exact = 5 * SLICE / MANY;
     tap_ok(runs_by_copies(rules, 5), "as much as five slices have, a copy each");
+    rules.op = GPUAES_CBC_ENCRYPT;
+    tap_ok(runs_by_copies(rules, 1), "as much of CBC encryption, one copy");
+    rules.op = GPUAES_CTR;
     rules.count = 2;
     rules.exact = SLICE + GPUAES_BLOCK;
     tap_ok(runs_by_copies(rules, 0), "messages that are too long to be copied");

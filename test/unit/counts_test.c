@@ -232,14 +232,14 @@ static void check_serial_shapes(void)
     unsigned wrong = 0;
     large.multiprocessors = 132;
     large.message[MESSAGE_KIND_ENCRYPT][0].threads = MESSAGE_LARGE_THREADS;
-    for (uint32_t count = 1; count <= 132 * 256; count++) {
+    for (uint32_t count = 1; count <= 132 * 512; count++) {
         struct message_arguments a = {.count = count, .max_bytes = 16384, .op = GPUAES_CBC_ENCRYPT};
         const struct message_shape shape =
             kernels_message_shape(&large, GPUAES_CBC_ENCRYPT, 14, &a);
         const unsigned spread = (count - 1) / 132 + 1;
         wrong += shape.is_planned || shape.kernel.grid > 132 || a.per_block < spread ||
-                 (count <= least * 128 && shape.kernel.grid > least) ||
-                 (spread <= 128 && a.per_block > 128);
+                 (count <= least * 256 && shape.kernel.grid > least) ||
+                 (spread <= 256 && a.per_block > 256);
     }
     tap_ok(wrong == 0, "CBC encryption: the launches of a batch fit side by side");
 }
