@@ -345,6 +345,12 @@ static void end_in_ones(unsigned char iv[BLOCK])
     iv[BLOCK - 1] |= 0xe0;
 }
 
+static void end_in_zeros(unsigned char iv[BLOCK])
+{
+    size_t from = below(BLOCK - 3);
+    memset(iv + from, 0, BLOCK - from);
+}
+
 /* Random contents and what they are to become. */
 static void fill(struct test *t, int wrong)
 {
@@ -352,6 +358,8 @@ static void fill(struct test *t, int wrong)
     tap_random_bytes(&random_state, t->iv, t->count * t->iv_bytes);
     for (size_t i = 0; i < t->count && t->iv_bytes == BLOCK; i += 3) /* counters soon carry */
         end_in_ones(t->iv + i * BLOCK);
+    for (size_t i = 1; i < t->count && t->iv_bytes == BLOCK; i += 3) /* or have just done so */
+        end_in_zeros(t->iv + i * BLOCK);
     tap_random_bytes(&random_state, t->aad, t->count * AAD_MOST);
     memset(t->tag, 0xee, t->count * TAG);
     memset(t->expected_tag, 0xee, t->count * TAG);

@@ -71,6 +71,8 @@ static __device__ __forceinline__ void run_bitsliced(const message_hybrid_argume
     text.begin(a, s, rows, s.text_bytes(a));
     counter_words c = begin_counter<false>(a, s, {});
     c.advance(s.from, true);
+    if (text.skips())
+        c.go_back();
 #pragma unroll 1
     while (text.goes_on()) {
         text.load();

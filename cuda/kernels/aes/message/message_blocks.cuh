@@ -172,10 +172,10 @@ static __device__ __forceinline__ void run_blocks(const message_arguments &a, co
         __syncthreads();
 
 #pragma unroll 1
-    while (text.goes_on()) {
+    while (const uint32_t blocks = text.blocks()) {
         text.load();
 #pragma unroll 1
-        for (uint32_t k = 0; k < message_stage::BLOCKS; k++) {
+        for (uint32_t k = 0; k < blocks; k++) {
             aes_state in = text.read(k), before = {}, behind = {};
             if (a.mode == MESSAGE_XTS || (a.mode == MESSAGE_CBC && !DECRYPTS))
                 before = mask;
@@ -183,7 +183,7 @@ static __device__ __forceinline__ void run_blocks(const message_arguments &a, co
                 behind = mask;
             aes_state out = key.run(lane, in ^ before) ^ behind;
             text.write(k, out);
-            if (text.left > 16 * k) {
+            if (text.has(k)) {
                 if (a.mode == MESSAGE_XTS)
                     mask = times_x(mask, 1);
                 else

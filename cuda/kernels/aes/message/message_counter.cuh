@@ -49,6 +49,20 @@ struct counter_words {
         if (is_ctr && low < blocks)
             carry();
     }
+
+    /* One block back, in 128 bits. */
+    __device__ __forceinline__ void go_back()
+    {
+        low--;
+        if (low != ~uint32_t{0})
+            return;
+        c2 = swap_bytes(swap_bytes(c2) - 1);
+        if (c2 != ~uint32_t{0})
+            return;
+        c1 = swap_bytes(swap_bytes(c1) - 1);
+        if (c1 == ~uint32_t{0})
+            c0 = swap_bytes(swap_bytes(c0) - 1);
+    }
 };
 
 /*
@@ -418,16 +432,18 @@ static __device__ __forceinline__ void run_counter(const message_arguments &a, c
     key.prepare(lane, c);
 
 #pragma unroll 1
-    while (text.goes_on()) {
+    while (const uint32_t blocks = text.blocks()) {
         text.load();
 #pragma unroll 1
-        for (uint32_t k = 0; k < message_stage::BLOCKS; k++) {
+        for (uint32_t k = 0; k < blocks; k++) {
             aes_state in = text.read(k), out = in ^ key.keystream(lane, c.low);
             text.write(k, out);
+            if (!text.has(k))
+                continue;
             c.advance(1, !IS_GCM);
             if ((c.low & 0xff) == 0)
                 key.prepare_again(lane, c);
-            if (IS_GCM && text.left > 16 * k) {
+            if (IS_GCM) {
                 aes_state cipher = a.decrypts != 0 ? in : out;
                 if (text.left < 16 * k + 16)
                     cipher = keep_bytes(cipher, text.left - 16 * k);

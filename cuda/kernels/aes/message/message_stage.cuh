@@ -7,6 +7,10 @@
  * without conflicts. The result lies aligned at the begin of the row. Text may begin at any byte;
  * the only bytes outside of it that are read lie in its first granule.
  *
+ * Device memory is written in sectors of 32 bytes, and half a sector costs as much as two. Where
+ * the output of a long segment begins in the second half of one, the first piece has a block less,
+ * so that those behind it have whole sectors.
+ *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_KERNELS_MESSAGE_STAGE_CUH
@@ -24,7 +28,7 @@ template <uint32_t PIECE_BLOCKS> struct stage {
     static_assert(PIECE_BYTES < 1 << (64 - ADDRESS_BITS), "one word has an address and a length");
 
     aes_state carry;     /* the last block of the piece before, where some output is not aligned */
-    bool is_first;       /* there is none */
+    uint32_t lead;       /* of the first piece: bytes of its granules before the text */
     uint4 *rows;         /* of the warp */
     uint64_t in, out;    /* of the lane's next piece */
     uint32_t left;       /* bytes of the segment from there on */
@@ -47,9 +51,16 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         uint64_t at = uint64_t{s.from} * 16;
         left = bytes;
         carry = {};
-        is_first = true;
         in = bytes != 0 ? array_element(a.in, s.message) + at : 0;
         out = bytes != 0 ? array_element(a.out, s.message) + at : 0;
+        lead = static_cast<uint32_t>(out % SECTOR);
+        if (lead >= 16 && bytes >= LEAST_TO_SKIP) {
+            in -= 16;
+            out -= 16;
+            left += 16;
+        } else {
+            lead %= 16;
+        }
         any_in_offset = __any_sync(ALL_LANES, in % 16 != 0) != 0;
         any_out_offset = __any_sync(ALL_LANES, out % 16 != 0) != 0;
     }
@@ -58,6 +69,28 @@ template <uint32_t PIECE_BLOCKS> struct stage {
     __device__ __forceinline__ bool goes_on() const
     {
         return __any_sync(ALL_LANES, left != 0) != 0;
+    }
+
+    /* Blocks of the longest piece of the warp. */
+    __device__ __forceinline__ uint32_t blocks() const
+    {
+        uint32_t n = 0;
+#pragma unroll
+        for (uint32_t k = 0; k < BLOCKS; k++)
+            n += __any_sync(ALL_LANES, left > 16 * k) != 0 ? 1 : 0;
+        return n;
+    }
+
+    /* Whether the first block of the lane's piece is none of the text. */
+    __device__ __forceinline__ bool skips() const
+    {
+        return lead >= 16;
+    }
+
+    /* Whether block `k` of the lane's piece is one of the text. */
+    __device__ __forceinline__ bool has(uint32_t k) const
+    {
+        return left > 16 * k && (k != 0 || !skips());
     }
 
     /* Bytes of the lane's piece. */
@@ -69,13 +102,16 @@ template <uint32_t PIECE_BLOCKS> struct stage {
     /* Loads a piece of each lane. */
     __device__ __forceinline__ void load() const
     {
+        const uint32_t skipped = skipping();
 #pragma unroll
         for (uint32_t access = 0; access < BLOCKS; access++) {
-            piece of_row = piece_of(row_of(access), in);
-            load_granule(rows + row_of(access) * ROW_GRANULES, of_row.at, granule(), of_row.bytes);
+            uint32_t q = row_of(access);
+            piece of_row = piece_of(q, in);
+            load_granule(rows + q * ROW_GRANULES, of_row.at, granule(), skipped >> q & 1,
+                         of_row.bytes);
         }
         if (any_in_offset)
-            load_granule(own(), in, BLOCKS, left);
+            load_granule(own(), in, BLOCKS, 0, left);
         copy_wait();
         __syncwarp();
     }
@@ -106,10 +142,13 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         left -= valid();
         in += PIECE_BYTES;
         out += PIECE_BYTES;
-        is_first = false;
+        lead = 0;
     }
 
   private:
+    /* A segment that is shorter has too few sectors for a block that it takes in vain. */
+    static constexpr uint32_t SECTOR = 32, LEAST_TO_SKIP = 4 * PIECE_BYTES;
+
     /*
      * The lane's granule of a row in each access, and its row. Eight lanes that pass the port
      * together have a row of eight granules, or rows `q` and `q` + 4 of four, which lie in
@@ -138,16 +177,24 @@ template <uint32_t PIECE_BLOCKS> struct stage {
                 static_cast<uint32_t>(both >> ADDRESS_BITS)};
     }
 
-    /* Granule `e` of what begins at `at` and has `bytes` bytes. */
-    static __device__ __forceinline__ void load_granule(uint4 *row, uint64_t at, uint32_t e,
-                                                        uint32_t bytes)
+    /* The lanes that skip a block. */
+    __device__ __forceinline__ uint32_t skipping() const
     {
-        uint32_t offset = static_cast<uint32_t>(at % 16), end = offset + bytes;
-        if (bytes != 0 && end > 16 * e)
-            copy_async(row + e, at - offset + 16 * e, e == 0 ? offset : 0, min(end - 16 * e, 16u));
+        return __ballot_sync(ALL_LANES, skips());
     }
 
-    static constexpr uint32_t FIRST = 0x100, LAST = 0x200, BYTES = 0xff;
+    /* Granule `e` of what begins at `at`, from block `first` on, and has `bytes` bytes. */
+    static __device__ __forceinline__ void load_granule(uint4 *row, uint64_t at, uint32_t e,
+                                                        uint32_t first, uint32_t bytes)
+    {
+        uint32_t offset = static_cast<uint32_t>(at % 16), end = offset + bytes;
+        if (bytes != 0 && end > 16 * e && e >= first)
+            copy_async(row + e, at - offset + 16 * e, e == first ? offset : 0,
+                       min(end - 16 * e, 16u));
+    }
+
+    /* In a word with the bytes of a piece: whether it is the last, and the lead. */
+    static constexpr uint32_t BYTES = 0xff, LAST = 0x100, LEAD = 0x200;
 
     /* Bytes `begin` to `end` - 1 of a granule. */
     static __device__ __forceinline__ void store_bytes_of(uint64_t granule, uint32_t begin,
@@ -165,12 +212,16 @@ template <uint32_t PIECE_BLOCKS> struct stage {
 
     __device__ __forceinline__ void store_aligned() const
     {
+        const uint32_t skipped = skipping();
         __syncwarp();
 #pragma unroll
         for (uint32_t access = 0; access < BLOCKS; access++) {
-            piece of_row = piece_of(row_of(access), out);
-            uint4 block = rows[row_of(access) * ROW_GRANULES + granule()];
+            uint32_t q = row_of(access);
+            piece of_row = piece_of(q, out);
+            uint4 block = rows[q * ROW_GRANULES + granule()];
             uint64_t to = of_row.at + 16 * granule();
+            if (granule() < (skipped >> q & 1))
+                continue;
             if (of_row.bytes >= 16 * granule() + 16)
                 __stcs(reinterpret_cast<uint4 *>(to), block);
             else if (of_row.bytes > 16 * granule())
@@ -184,7 +235,7 @@ template <uint32_t PIECE_BLOCKS> struct stage {
      */
     __device__ __forceinline__ void store_shifted()
     {
-        uint32_t flags = valid() | (is_first ? FIRST : 0) | (left <= PIECE_BYTES ? LAST : 0);
+        uint32_t flags = valid() | (left <= PIECE_BYTES ? LAST : 0) | lead * LEAD;
         own()[BLOCKS] = to_vector(carry);
         carry = to_state(own()[BLOCKS - 1]);
         __syncwarp();
@@ -203,12 +254,12 @@ template <uint32_t PIECE_BLOCKS> struct stage {
                                                          uint32_t flags)
     {
         uint32_t offset = static_cast<uint32_t>(at % 16), bytes = flags & BYTES;
-        uint32_t begin = e == 0 && (flags & FIRST) != 0 ? offset : 0;
+        uint32_t first = flags / LEAD, begin = first > 16 * e ? first - 16 * e : 0;
         uint32_t all = (flags & LAST) != 0 ? offset + bytes : 0u + PIECE_BYTES;
         uint32_t end = all <= 16 * e ? 0 : min(all - 16 * e, 16u);
         uint64_t granule = at - offset + 16 * e;
         aes_state s = to_state(row[e]);
-        if (bytes == 0)
+        if (bytes == 0 || begin >= 16)
             return;
         if (offset != 0)
             s = window(to_state(row[e == 0 ? 0u + BLOCKS : e - 1]), s, 16 - offset);
