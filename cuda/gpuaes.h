@@ -549,8 +549,9 @@ GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, un
  * for, start at once; a batch with more continues only within calls of this function and of
  * gpuaes_batch_wait(). A slice has up to 16384 messages, 1 GiB of text, and 3.5 MiB of text in
  * pageable memory, keys, IVs, additional data and 84 bytes for each message. With a side in pinned
- * memory it has 8 MiB of text, 64 MiB of CBC encryption, or one longer message. Of each message of
- * CBC encryption 256 KiB are encrypted at a time.
+ * memory it has 8 MiB of text, or one longer message; of CBC encryption 64 MiB, and 1 GiB where
+ * messages are longer than 256 KiB. Of each message of CBC encryption 256 KiB are encrypted at a
+ * time.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 

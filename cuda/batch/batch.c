@@ -16,6 +16,8 @@
  * others of calls take fits, together with that and keystream made ahead, into the usual cap.
  */
 enum { SLICE_MESSAGES = 16384, SLICE_STAGING = 7 << 19, SLICE_BYTES = 1 << 30 };
+/* Of one message of CBC encryption in pinned memory, of which 256 fit a slice that is copied. */
+enum { COPIED_SERIAL_MESSAGE = 256 << 10 };
 enum { KEY_ROOM = 32, XTS_KEY_ROOM = 64 };
 
 /* ---- Open and close -------------------------------------------------------------- */
@@ -344,8 +346,10 @@ static inline enum gpuaes_status put(struct gpuaes_batch *batch, const struct gp
     size_t staging = BATCH_MESSAGE_BYTES + data + group->key_room;
     if (kind->in_staged | kind->out_staged)
         staging += round_up(m->len, GPUAES_BLOCK);
-    const size_t most =
-        kind->in_pinned | kind->out_pinned ? batch_copied_bytes(group->mode) : SLICE_BYTES;
+    /* Of long messages that are serial, kernels do best to reach all that there are. */
+    const int is_copied = (kind->in_pinned | kind->out_pinned) &&
+                          !(group->mode->serial && m->len > COPIED_SERIAL_MESSAGE);
+    const size_t most = is_copied ? batch_copied_bytes(group->mode) : SLICE_BYTES;
     struct batch_slice *slice = group->messages != 0 ? &batch->slice[group->slice] : NULL;
     if (slice == NULL || slice->count == SLICE_MESSAGES || slice->bytes + m->len > most ||
         slice->staging + staging > SLICE_STAGING)

@@ -52,7 +52,7 @@ struct batch_group {
 };
 
 /*
- * Returns the most bytes of text in a slice whose pinned side is copied. It takes thousands of
+ * Returns the most bytes of text in a slice whose pinned side is copied. It takes a thousand
  * messages under way at once to encrypt by CBC as fast as copies run, a few for other modes.
  */
 static inline size_t batch_copied_bytes(const struct gpuaes_mode *mode)

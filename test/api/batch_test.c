@@ -143,6 +143,8 @@ static void test_pinned(void)
     tap_ok(runs_by_copies(rules, 5), "as much as five slices have, a copy each");
     rules.op = GPUAES_CBC_ENCRYPT;
     tap_ok(runs_by_copies(rules, 1), "as much of CBC encryption, one copy");
+    rules.exact = 10 * SLICE / MANY;
+    tap_ok(runs_by_copies(rules, 0), "long messages of CBC encryption, more than are copied");
     rules.op = GPUAES_CTR;
     rules.count = 2;
     rules.exact = SLICE + GPUAES_BLOCK;
