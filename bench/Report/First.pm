@@ -117,7 +117,7 @@ sub conclude_messages
         [ctr => part => 'messages', cipher => 'AES-256-CTR'],
         [gcm => part => 'messages', cipher => 'AES-256-GCM', operation => sub { $_[0] =~ /^encrypt/ }],
         [batch => batches_by($results, 'bytes'), cipher => 'AES-256-CTR'],
-        [serial => batches_by($results, 'bytes'), cipher => 'AES-256-CBC'];
+        [serial => part => 'batch', threads => 1, flight => 4, cipher => 'AES-256-CBC'];
     my ($small) = grep { my $row = $_; first { $_->{bytes} == $row->{bytes} } @{$of{batch}} } @{$of{ctr}} or return;
     my ($batch) = grep { $_->{bytes} == $small->{bytes} } @{$of{batch}};
     my ($gcm) = grep { $_->{bytes} == $small->{bytes} } @{$of{gcm}};
