@@ -16,7 +16,7 @@
  * others of calls take fits, together with that and keystream made ahead, into the usual cap.
  */
 enum { SLICE_MESSAGES = 16384, SLICE_STAGING = 7 << 19, SLICE_BYTES = 1 << 30 };
-/* Of one message of CBC encryption in pinned memory, of which 256 fit a slice that is copied. */
+/* A longer message of CBC encryption may make its slice too long for copies of pinned text. */
 enum { COPIED_SERIAL_MESSAGE = 256 << 10 };
 enum { KEY_ROOM = 32, XTS_KEY_ROOM = 64 };
 
@@ -346,7 +346,7 @@ static inline enum gpuaes_status put(struct gpuaes_batch *batch, const struct gp
     size_t staging = BATCH_MESSAGE_BYTES + data + group->key_room;
     if (kind->in_staged | kind->out_staged)
         staging += round_up(m->len, GPUAES_BLOCK);
-    /* Of long messages that are serial, kernels do best to reach all that there are. */
+    /* Copies would leave too few long serial messages under way: kernels reach more of them. */
     const int is_copied = (kind->in_pinned | kind->out_pinned) &&
                           !(group->mode->serial && m->len > COPIED_SERIAL_MESSAGE);
     const size_t most = is_copied ? batch_copied_bytes(group->mode) : SLICE_BYTES;

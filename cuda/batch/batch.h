@@ -52,8 +52,8 @@ struct batch_group {
 };
 
 /*
- * Returns the most bytes of text in a slice whose pinned side is copied. It takes a thousand
- * messages under way at once to encrypt by CBC as fast as copies run, a few for other modes.
+ * Returns the most bytes of text in a slice whose pinned side is copied. CBC encryption is as fast
+ * as copies only with a thousand messages or more under way at once; other modes need a few.
  */
 static inline size_t batch_copied_bytes(const struct gpuaes_mode *mode)
 {

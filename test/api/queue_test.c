@@ -346,6 +346,7 @@ static void end_in_ones(unsigned char iv[BLOCK])
     iv[BLOCK - 1] |= 0xe0;
 }
 
+/* A counter block whose last words have just carried. */
 static void end_in_zeros(unsigned char iv[BLOCK])
 {
     size_t from = below(BLOCK - 3);

@@ -7,9 +7,9 @@
  * without conflicts. The result lies aligned at the begin of the row. Text may begin at any byte;
  * the only bytes outside of it that are read lie in its first granule.
  *
- * Device memory is written in sectors of 32 bytes, and half a sector costs as much as two. Where
- * the output of a long segment begins in the second half of one, the first piece has a block less,
- * so that those behind it have whole sectors.
+ * Device memory is written in sectors of 32 bytes, and to write half of one costs more than to
+ * write all of it. Where the output of a long segment begins in the second half of a sector, the
+ * first piece has a block less, so that the other pieces have whole sectors.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -81,13 +81,13 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         return n;
     }
 
-    /* Whether the first block of the lane's piece is none of the text. */
+    /* Whether the lane's piece begins with a block that is not part of the text. */
     __device__ __forceinline__ bool skips() const
     {
         return lead >= 16;
     }
 
-    /* Whether block `k` of the lane's piece is one of the text. */
+    /* Whether block `k` of the lane's piece is part of the text. */
     __device__ __forceinline__ bool has(uint32_t k) const
     {
         return left > 16 * k && (k != 0 || !skips());
@@ -146,7 +146,7 @@ template <uint32_t PIECE_BLOCKS> struct stage {
     }
 
   private:
-    /* A segment that is shorter has too few sectors for a block that it takes in vain. */
+    /* A shorter segment has too few sectors to pay for the time of the block that is skipped. */
     static constexpr uint32_t SECTOR = 32, LEAST_TO_SKIP = 4 * PIECE_BYTES;
 
     /*
