@@ -250,12 +250,14 @@ static int find_group(struct gpuaes_batch *batch, const struct gpuaes_message *m
 static inline int is_alike(const struct gpuaes_batch *batch, const struct gpuaes_message *m)
 {
     const struct gpuaes_message *like = &batch->like;
-    return batch->has_like && m->op == like->op && m->key != NULL && m->len != 0 &&
-           m->key_bytes == like->key_bytes && m->iv_bytes == like->iv_bytes &&
-           m->tag_bytes == like->tag_bytes && (m->in == m->out) == (like->in == like->out) &&
+    return batch->has_like && gpuaes_state() != GPUAES_FAILED && m->op == like->op &&
+           m->key != NULL && m->len != 0 && m->key_bytes == like->key_bytes &&
+           m->iv_bytes == like->iv_bytes && m->tag_bytes == like->tag_bytes &&
+           (m->in == m->out) == (like->in == like->out) &&
            is_known(&batch->memory[0], m->in, m->len) &&
            (m->in == m->out || is_known(&batch->memory[1], m->out, m->len)) &&
-           batch->numbers < batch->number_limit && !is_bad(m, batch->group[batch->last].mode);
+           batch->numbers < batch->number_limit && /* which is no higher than that of messages */
+           !is_bad(m, batch->group[batch->last].mode);
 }
 
 /* Looks at all of a message. With OK it has a group, the last one. */
@@ -269,6 +271,8 @@ static enum gpuaes_status prepare(struct gpuaes_batch *batch, const struct gpuae
     if (batch->numbers == GPUAES_BATCH_MESSAGES ||
         !make_room(&batch->status, &batch->number_limit, batch->numbers, 1, 1))
         return GPUAES_NO_MEMORY;
+    if (batch->number_limit > GPUAES_BATCH_MESSAGES)
+        batch->number_limit = GPUAES_BATCH_MESSAGES;
     if (is_bad_kind(m, mode) || is_bad(m, mode))
         return GPUAES_BAD_ARGUMENT;
     if (is_empty(m))
@@ -279,7 +283,7 @@ static enum gpuaes_status prepare(struct gpuaes_batch *batch, const struct gpuae
         status = GPUAES_NO_MEMORY;
     if (status == GPUAES_OK && m->len != 0) {
         batch->like = *m;
-        batch->has_like = 1;
+        batch->has_like = m->key != NULL; /* else nobody has looked at key_bytes */
     }
     return status;
 }

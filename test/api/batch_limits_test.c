@@ -6,6 +6,8 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cuda/batch/batch.h"
 #include "test/support/mixes.h"
@@ -180,6 +182,11 @@ static void test_counts(void)
            "there is a limit to the number of messages");
     gpuaes_batch_reset(batch);
     m.len = 16;
+    for (size_t i = 0; i < COUNT; i++)
+        right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    tap_ok(right && gpuaes_batch_add(batch, &m) == GPUAES_NO_MEMORY,
+           "also of messages that are all alike");
+    gpuaes_batch_reset(batch);
     for (unsigned i = 0; i <= KEYS; i++) {
         memcpy(key, &i, sizeof i);
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
@@ -187,6 +194,53 @@ static void test_counts(void)
     tap_ok(right, "but not to that of keys");
     gpuaes_batch_close(batch);
     gpuaes_pinned_free(p, 16);
+}
+
+/* In the child of a fork too, where the message is like the one before. */
+static void test_fork(void)
+{
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char key[16] = {0}, iv[16] = {0}, *p = gpuaes_pinned_alloc(16);
+    struct gpuaes_message m = {.op = GPUAES_CTR, key, 16, NULL, iv, p, p, 16};
+    int status = -1, right = gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(gpuaes_batch_add(batch, &m) == GPUAES_NOT_READY ? 0 : 1);
+    waitpid(child, &status, 0);
+    tap_ok(right && status == 0, "a forked child adds no message");
+    gpuaes_batch_close(batch);
+    gpuaes_pinned_free(p, 16);
+}
+
+/* The length of a key counts only where there is a key, and not a schedule in its place. */
+static void test_key_bytes(void)
+{
+    struct gpuaes_batch *batch = open_batch();
+    static const unsigned char bytes[32], short_key[16] = {1};
+    unsigned char iv[16] = {0}, *p = gpuaes_pinned_alloc(32), expected[16] = {0};
+    struct gpuaes_key schedule, short_schedule;
+    gpuaes_key_expand(&schedule, bytes, 32);
+    gpuaes_key_expand(&short_schedule, short_key, 16);
+    memset(p, 0, 32);
+    reference(GPUAES_CTR, short_key, 16, iv, expected, expected, 16);
+    memset(iv, 0, sizeof iv);
+    struct gpuaes_message m = {.op = GPUAES_CTR, .iv = iv, .in = p, .out = p, .len = 16};
+    m.key_bytes = 16; /* which nobody reads, beside a schedule of 32 */
+    m.schedule = &schedule;
+    int right = gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    m.key = short_key;
+    m.in = m.out = p + 16;
+    right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK && batch_is_done(batch) &&
+            memcmp(p + 16, expected, 16) == 0;
+    gpuaes_batch_reset(batch);
+    m.key = NULL;
+    m.key_bytes = 0;
+    right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    m.key = short_key;
+    tap_ok(right && gpuaes_batch_add(batch, &m) == GPUAES_BAD_ARGUMENT,
+           "a key behind a schedule has the length that its message says");
+    gpuaes_batch_close(batch);
+    gpuaes_pinned_free(p, 32);
 }
 
 /* Of messages with IVs of so many lengths; those of a batch that was reset do not count. */
@@ -381,6 +435,8 @@ int main(void)
     become_an_application(0);
     tap_ok(starts_with(NULL), "the device starts");
     test_counts();
+    test_key_bytes();
+    test_fork();
     test_groups();
     test_both_ways();
     test_half_pinned();
