@@ -175,6 +175,15 @@ static inline int is_known(const struct batch_memory *memory, const void *p, siz
     return len <= known->bytes && memory_address(p) - known->begin <= known->bytes - len;
 }
 
+/* The device that owns memory of the batch, that of the message included; NULL: none yet. */
+static inline struct device *owner_of(const struct gpuaes_batch *batch,
+                                      const struct gpuaes_message *m)
+{
+    struct device *a = batch->memory[0].known.owner;
+    struct device *b = batch->memory[m->in != m->out].known.owner;
+    return batch->owner != NULL ? batch->owner : a != NULL ? a : b;
+}
+
 /*
  * Asks the driver, unless it has told of the allocations. All memory that has an owner has one: the
  * batch comes after the work of no other device.
@@ -191,13 +200,11 @@ static enum gpuaes_status look(struct gpuaes_batch *batch, const struct gpuaes_m
         status = ask(batch, out, m->out, m->len);
     if (status != GPUAES_OK)
         return status;
-    struct device *a = in->known.owner, *b = out->known.owner;
-    struct device *owner = batch->owner != NULL ? batch->owner : a != NULL ? a : b;
+    struct device *a = in->known.owner, *b = out->known.owner, *owner = owner_of(batch, m);
     if ((a != NULL && a != owner) || (b != NULL && b != owner) ||
         (m->len > GPUAES_BATCH_PAGEABLE_BYTES &&
          (in->known.kind == GPUAES_PAGEABLE || out->known.kind == GPUAES_PAGEABLE)))
         return GPUAES_BAD_ARGUMENT;
-    batch->owner = owner;
     return GPUAES_OK;
 }
 
@@ -414,6 +421,8 @@ enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch, const struct gpu
     if (status != GPUAES_OK)
         return refuse(batch, status);
     batch->status[batch->numbers++] = GPUAES_BUSY;
+    if (m->len != 0)
+        batch->owner = owner_of(batch, m);
     return GPUAES_OK;
 }
 

@@ -27,6 +27,16 @@ static enum gpuaes_status add(struct gpuaes_batch *batch, void *memory)
     return gpuaes_batch_add(batch, &m);
 }
 
+/* XTS with two equal keys, which the batch finds when all else is right. */
+static enum gpuaes_status add_equal_keys(struct gpuaes_batch *batch, void *memory)
+{
+    static const unsigned char keys[32];
+    struct gpuaes_message m = message_of(&e, GPUAES_XTS_ENCRYPT, memory, memory, 4096);
+    m.key = keys;
+    m.key_bytes = sizeof keys;
+    return gpuaes_batch_add(batch, &m);
+}
+
 static int starts_on(uint64_t devices, unsigned idle_seconds)
 {
     struct gpuaes_settings settings = {.devices = devices, .idle_seconds = idle_seconds};
@@ -67,7 +77,10 @@ static int managed_by_the_applications_device(void)
     return managed_memory(1);
 }
 
-/* A batch follows the work of one device: memory of two is refused, whatever comes first. */
+/*
+ * A batch follows the work of one device: memory of two is refused, whatever comes first. A message
+ * that is refused does not choose the device.
+ */
 static int memory_of_two(void)
 {
     struct gpuaes_batch *batch;
@@ -80,11 +93,12 @@ static int memory_of_two(void)
     int right = starts_on(3, 0) && gpuaes_batch_open(&batch) == GPUAES_OK;
     for (int first = 0; right && first < 4; first++) {
         int owner = first & 1, kind = first >> 1;
-        right = add(batch, memory[owner][kind]) == GPUAES_OK &&
+        right = add_equal_keys(batch, memory[!owner][0]) == GPUAES_BAD_ARGUMENT &&
+                add(batch, memory[owner][kind]) == GPUAES_OK &&
                 add(batch, memory[!owner][1]) == GPUAES_BAD_ARGUMENT &&
                 add(batch, memory[!owner][0]) == GPUAES_BAD_ARGUMENT &&
                 add(batch, memory[owner][!kind]) == GPUAES_OK && batch_is_done(batch) &&
-                gpuaes_batch_status(batch, 3) == GPUAES_OK;
+                gpuaes_batch_status(batch, 4) == GPUAES_OK;
         gpuaes_batch_reset(batch);
     }
     return right && emulator_device_launches(0) != 0 && emulator_device_launches(1) != 0;
