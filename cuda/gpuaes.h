@@ -1,8 +1,8 @@
 /*
  * libgpuaes: AES and Base64 on NVIDIA GPUs.
  *
- * The header gpuaes.h is the contract of the library, and its manual, libgpuaes(3), is made from
- * it. It needs neither CUDA's headers nor OpenSSL's. All sizes are in bytes, a block is 16 bytes.
+ * The header gpuaes.h is the contract of the library; the manual page libgpuaes(3) is made from this
+ * header, which includes no header of CUDA or OpenSSL. All sizes are in bytes, a block is 16 bytes.
  * Every function may be called from any thread, and from several at once, unless it says otherwise.
  * No function changes the caller's current CUDA context. Calls use up to 26 KiB of the caller's
  * stack with driver 580, most of it in the driver: leave 64 KiB.
@@ -957,7 +957,7 @@ GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
 /*
  * Encodes `len` bytes into gpuaes_base64_encoded_size() characters, without a
  * final NUL. `in` and `out` are memory of any kind, as for gpuaes_aes(), and
- * must not overlap. On any status but OK the contents of `out` are undefined, `in` is
+ * must not overlap. Lines that would have 2^32 characters or more are refused. On any status but OK the contents of `out` are undefined, `in` is
  * untouched, and the caller may encode by other means; with UNDEFINED not to `out`,
  * where a device that hangs may still write. `flags` is 0 or GPUAES_WAIT.
  */

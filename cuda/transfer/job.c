@@ -5,6 +5,7 @@
  */
 #include "cuda/transfer/transfer.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,8 @@ enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report)
 {
     struct runtime_guard guard;
     struct device *device;
+    if (job->in_bytes > PTRDIFF_MAX || job->out_bytes > PTRDIFF_MAX) /* no object is as large */
+        return GPUAES_BAD_ARGUMENT;
     if (!runtime_enter(&guard))
         return GPUAES_NOT_READY;
     enum gpuaes_status status = look(job, &device);

@@ -17,7 +17,7 @@ size_t gpuaes_base64_encoded_size(size_t len, size_t line_length)
     size_t characters = (len + 2) / 3 * 4;
     if (line_length == 0)
         return characters;
-    return characters + (characters + line_length - 1) / line_length;
+    return characters + characters / line_length + (characters % line_length != 0);
 }
 
 /* ---- Encode --------------------------------------------------------------------- */
@@ -89,8 +89,13 @@ enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out, s
                                         unsigned flags)
 {
     static const struct transform encode = {.launch = launch_encode};
+    const size_t all = gpuaes_base64_encoded_size(len, 0);
+    if (line_length % 4 != 0)
+        return GPUAES_BAD_ARGUMENT;
+    if (line_length > all) /* a piece has a line at least: not more than there is */
+        line_length = all;
     size_t characters = gpuaes_base64_encoded_size(len, line_length);
-    if (line_length % 4 != 0 || line_length > UINT32_MAX || characters == SIZE_MAX)
+    if (line_length > UINT32_MAX || characters == SIZE_MAX)
         return GPUAES_BAD_ARGUMENT;
     struct job job = {.transform = &encode,
                       .in = in,
