@@ -82,6 +82,38 @@ static void test_kinds(void)
     free(b.got);
 }
 
+/* Input that work on the legacy stream has yet to write, for output in device memory. */
+static int comes_after(enum gpuaes_op op, size_t len)
+{
+    struct expected e;
+    expect(&e, op, len);
+    unsigned char *from = take(GPUAES_DEVICE, len), *out = take(GPUAES_DEVICE, len);
+    unsigned char *in = take(GPUAES_PINNED, len), *got = malloc(len), iv[16];
+    memcpy(iv, e.iv, sizeof iv);
+    memset(in, 0, len);
+    gpuaes_copy(from, e.plain, len);
+    emulator_configure("copy-mbps=20");
+    int right = application.memcpy_dtoh_async(in, (drv_ptr)(uintptr_t)from, len,
+                                              DRV_STREAM_LEGACY) == DRV_SUCCESS &&
+                gpuaes_aes(op, &e.schedule, iv, in, out, len, GPUAES_WAIT, NULL) == GPUAES_OK;
+    emulator_configure("");
+    right = right && gpuaes_copy(got, out, len) == GPUAES_OK && memcmp(got, e.cipher, len) == 0 &&
+            (op == GPUAES_ECB_ENCRYPT || memcmp(iv, e.next_iv, sizeof iv) == 0);
+    give(GPUAES_DEVICE, from, len);
+    give(GPUAES_DEVICE, out, len);
+    give(GPUAES_PINNED, in, len);
+    free(got);
+    expected_free(&e);
+    return right;
+}
+
+static void test_order(void)
+{
+    tap_ok(comes_after(GPUAES_CTR, 4 << 20) && comes_after(GPUAES_CBC_DECRYPT, 64 << 10) &&
+               comes_after(GPUAES_CBC_DECRYPT, 4 << 20),
+           "pinned input is read after work on the legacy stream, where output is device memory");
+}
+
 /* All calls of test_kinds(), some of which sleep. */
 static void test_thread_state(void)
 {
@@ -166,11 +198,11 @@ static void test_base64(void)
 {
     static const size_t lengths[] = {1,   2,     3,     11,     12,     13,     15,      30,
                                      999, 16383, 65537, 786435, 786438, 786441, 1048575, 2250001};
-    static const size_t lines[] = {0, 64, 76};
+    static const size_t lines[] = {0, 64, 76, 400 << 20}; /* more than the cap of pinned memory */
     for (int in_kind = 0; in_kind < 3; in_kind++)
         for (int out_kind = 0; out_kind < 3; out_kind++) {
             struct buffers b = {.in = take(in_kind, ROOM), .out = take(out_kind, ROOM)};
-            for (int l = 0; l < 3; l++) {
+            for (int l = 0; l < 4; l++) {
                 int right = b.in != NULL && b.out != NULL;
                 for (size_t i = 0; i < sizeof lengths / sizeof lengths[0] && right; i++)
                     right = base64_is_right(&b, lengths[i], lines[l]);
@@ -227,6 +259,7 @@ static void test_arguments(void)
            "so is no key");
     tap_ok(gpuaes_aes(GPUAES_CTR, &key, iv, p, p + 16, 64, 0, NULL) == GPUAES_BAD_ARGUMENT,
            "an overlap is refused");
+    tap_ok(begins_nothing(GPUAES_BAD_ARGUMENT, p, (size_t)0 - 16), "so are 2^64 - 16 bytes");
     tap_ok(begins_nothing(GPUAES_OK, p, 0), "no bytes are done");
     tap_ok(begins_nothing(GPUAES_BAD_RANGE, d, 8192),
            "a device range that leaves its allocation is refused");
@@ -247,6 +280,7 @@ static void test_cap(void)
     tap_ok(s.pinned_peak > 0 && s.pinned_peak <= 256u << 20, "pinned memory stays under its cap");
     tap_ok(s.faults == 0, "no call of the driver has failed");
     tap_ok(gpuaes_base64_encoded_size(57, 76) == 77 && gpuaes_base64_encoded_size(1, 0) == 4 &&
+               gpuaes_base64_encoded_size(6, SIZE_MAX - 3) == 9 &&
                gpuaes_base64_encoded_size(SIZE_MAX, 0) == SIZE_MAX,
            "sizes of Base64 text");
 }
@@ -259,6 +293,7 @@ int main(void)
     tap_ok(begins_nothing(GPUAES_NOT_READY, text, sizeof text), "no device is ready yet");
     tap_ok(starts_with(NULL), "the device starts");
     test_thread_state();
+    test_order();
     test_base64();
     test_arguments();
     test_cap();
