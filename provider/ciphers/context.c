@@ -86,7 +86,8 @@ void context_forget_key(struct blocks_context *c)
 
 void context_note_key(struct blocks_context *c, const unsigned char *key)
 {
-    context_forget_key(c);
+    if (c->state.has_key)
+        context_forget_key(c);
     c->state.has_key = c->state.cpu_has_key = 1;
     c->state.key_encrypting = c->state.encrypting;
     memcpy(c->state.key, key, c->cipher->cpu.key_bytes);
@@ -202,7 +203,8 @@ void context_flush_totals(struct blocks_context *c)
 {
     context_forget_parent(c, 0);
     (void)context_count(c, 0);
-    totals_flush(&c->totals);
+    if (!totals_are_empty(&c->totals)) /* as in short messages */
+        totals_flush(&c->totals);
 }
 
 static enum cpu_reason find_reason(const struct blocks_context *c, size_t floor)
@@ -223,6 +225,7 @@ static size_t find_floor(const struct blocks_context *c)
 void context_set_thresholds(struct blocks_context *c)
 {
     (void)context_count(c, 0);
+    c->state.thresholds_stay = 0;
     /* Every pointer must be looked at, or every call refused. */
     if (c->state.device_memory || c->state.lost || c->hot.keystream != NULL) {
         c->hot.small = 0;
@@ -246,6 +249,8 @@ void context_set_thresholds(struct blocks_context *c)
     if (armed > floor && c->state.stays_on_cpu)
         armed = floor;
     c->hot.armed = c->hot.countdown = armed > INT64_MAX ? INT64_MAX : (int64_t)armed - 1;
+    c->state.thresholds_stay =
+        !c->state.finished && !c->state.stays_on_cpu && c->stream.binding == NULL;
 }
 
 /* ---- Updates -------------------------------------------------------------------------- */

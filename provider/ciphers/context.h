@@ -80,13 +80,14 @@ struct blocks_state {
     int encrypting;
     int key_encrypting; /* the direction that the key was given for */
     int has_key, has_iv;
-    int tls;           /* TLS records: all of it is the CPU's */
-    int finished;      /* until the next initialisation, likewise */
-    int stays_on_cpu;  /* so the last choice was; until the next initialisation */
-    int iv_lent;       /* the application has a pointer to the IV in `cpu` */
-    int device_memory; /* the parameter: pointers may be a device's */
-    int chained;       /* the stream's binding knows the IV, and `cpu` does not */
-    int lost;          /* no text may follow what a device failed to do. Until an IV is given */
+    int tls;             /* TLS records: all of it is the CPU's */
+    int finished;        /* until the next initialisation, likewise */
+    int stays_on_cpu;    /* so the last choice was; until the next initialisation */
+    int iv_lent;         /* the application has a pointer to the IV in `cpu` */
+    int device_memory;   /* the parameter: pointers may be a device's */
+    int chained;         /* the stream's binding knows the IV, and `cpu` does not */
+    int lost;            /* no text may follow what a device failed to do. Until an IV is given */
+    int thresholds_stay; /* they are also those of a message with another IV */
     unsigned char key[64];
     int cpu_has_key; /* `cpu` was given one, this or another */
     int expanded;

@@ -14,6 +14,7 @@
 
 #include "provider/ciphers/blocks/blocks_device.h"
 #include "provider/common/errors.h"
+#include "provider/policy/calibration.h"
 
 /* ---- Contexts ------------------------------------------------------------------------ */
 
@@ -91,7 +92,7 @@ static int apply_params(struct blocks_context *c, const struct own_params *p)
     return 1;
 }
 
-/* Anything but a tweak alone. */
+/* Anything but an IV alone. */
 static int init(struct blocks_context *c, OSSL_FUNC_cipher_encrypt_init_fn *cpu_init,
                 int encrypting, const unsigned char *key, size_t key_bytes, const unsigned char *iv,
                 size_t iv_bytes, const OSSL_PARAM params[])
@@ -123,12 +124,28 @@ static int init(struct blocks_context *c, OSSL_FUNC_cipher_encrypt_init_fn *cpu_
     return ok;
 }
 
-/* Of XTS, as before each sector: it costs next to nothing. */
-static inline int is_tweak_alone(const struct blocks_context *c, int encrypting,
-                                 const unsigned char *key, const OSSL_PARAM params[])
+/*
+ * Whether an initialisation changes nothing but the IV: of XTS, before each sector; of the others,
+ * between short messages, which do not move the thresholds. It costs next to nothing.
+ */
+static inline int is_iv_alone(const struct blocks_context *c, int encrypting,
+                              const unsigned char *key, const OSSL_PARAM params[])
 {
-    return (c->cipher->flags & CIPHER_UNITS) != 0 && key == NULL && params == NULL &&
-           c->state.has_iv && c->state.encrypting == encrypting;
+    const struct blocks_state *s = &c->state;
+    if (key != NULL || params != NULL || s->encrypting != encrypting ||
+        (c->cipher->iv_bytes != 0 && !s->has_iv))
+        return 0;
+    return (c->cipher->flags & CIPHER_UNITS) != 0 ||
+           (s->thresholds_stay && !s->stays_on_cpu && !s->lost && c->hot.keystream == NULL &&
+            c->ahead.run == 0 && c->hot.armed - c->hot.countdown < MEASURE_FLOOR);
+}
+
+static inline int init_iv(struct blocks_context *c, OSSL_FUNC_cipher_encrypt_init_fn *cpu_init,
+                          const unsigned char *iv, size_t iv_bytes)
+{
+    c->state.finished = 0;
+    context_forget_parent(c, 0);
+    return cpu_init(c->hot.cpu, NULL, 0, iv, iv_bytes, NULL);
 }
 
 int blocks_encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
@@ -136,8 +153,8 @@ int blocks_encrypt_init(void *context, const unsigned char *key, size_t key_byte
 {
     struct blocks_context *c = context;
     OSSL_FUNC_cipher_encrypt_init_fn *cpu_init = c->cipher->cpu.encrypt_init;
-    if (is_tweak_alone(c, 1, key, params))
-        return cpu_init(c->hot.cpu, NULL, 0, iv, iv_bytes, NULL);
+    if (is_iv_alone(c, 1, key, params))
+        return init_iv(c, cpu_init, iv, iv_bytes);
     return init(c, cpu_init, 1, key, key_bytes, iv, iv_bytes, params);
 }
 
@@ -146,8 +163,8 @@ int blocks_decrypt_init(void *context, const unsigned char *key, size_t key_byte
 {
     struct blocks_context *c = context;
     OSSL_FUNC_cipher_decrypt_init_fn *cpu_init = c->cipher->cpu.decrypt_init;
-    if (is_tweak_alone(c, 0, key, params))
-        return cpu_init(c->hot.cpu, NULL, 0, iv, iv_bytes, NULL);
+    if (is_iv_alone(c, 0, key, params))
+        return init_iv(c, cpu_init, iv, iv_bytes);
     return init(c, cpu_init, 0, key, key_bytes, iv, iv_bytes, params);
 }
 
@@ -203,8 +220,11 @@ int blocks_final(void *context, unsigned char *out, size_t *out_bytes, size_t ou
     struct blocks_context *c = context;
     if (c->cipher->flags & CIPHER_UNITS) /* another may follow */
         return c->cipher->cpu.final(c->hot.cpu, out, out_bytes, outsize);
-    int ok = context_end_ahead(c);
     c->state.finished = 1;
+    /* The thresholds may stay: an update that takes the long way asks whether it is finished. */
+    if (c->state.thresholds_stay && !c->state.lost && c->hot.keystream == NULL)
+        return c->cipher->cpu.final(c->hot.cpu, out, out_bytes, outsize);
+    int ok = context_end_ahead(c);
     context_set_thresholds(c);
     if (!ok || !blocks_stream_check(c))
         return 0;
