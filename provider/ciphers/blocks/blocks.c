@@ -37,6 +37,17 @@ void blocks_free(void *context)
     context_free(c);
 }
 
+/*
+ * Whether the thresholds, and what else is known of the context, also hold for a message with
+ * another IV, for a copy, and for an end: most messages are short, and setting all anew would show
+ * in them.
+ */
+static inline int is_settled(const struct blocks_context *c)
+{
+    return c->state.thresholds_stay && !c->state.stays_on_cpu && !c->state.lost &&
+           c->hot.keystream == NULL && c->ahead.run == 0;
+}
+
 void *blocks_copy(void *context)
 {
     const struct blocks_context *c = context;
@@ -45,7 +56,8 @@ void *blocks_copy(void *context)
         return NULL;
     int ok = c->cipher->read_ahead == NULL || c->cipher->read_ahead->copy(copy, c);
     ok = blocks_stream_copy(copy, c) && ok;
-    context_set_thresholds(copy);
+    if (!is_settled(c) || c->state.iv_lent)
+        context_set_thresholds(copy);
     if (ok)
         return copy;
     blocks_free(copy);
@@ -124,9 +136,7 @@ static int init(struct blocks_context *c, OSSL_FUNC_cipher_encrypt_init_fn *cpu_
     return ok;
 }
 
-/*
- * Whether an initialisation changes nothing but the IV: of XTS, before each sector; of the others,
- * between short messages, which do not move the thresholds. It costs next to nothing.
+/* Whether an initialisation changes nothing but the IV, as between data units and short messages.
  */
 static inline int is_iv_alone(const struct blocks_context *c, int encrypting,
                               const unsigned char *key, const OSSL_PARAM params[])
@@ -136,8 +146,7 @@ static inline int is_iv_alone(const struct blocks_context *c, int encrypting,
         (c->cipher->iv_bytes != 0 && !s->has_iv))
         return 0;
     return (c->cipher->flags & CIPHER_UNITS) != 0 ||
-           (s->thresholds_stay && !s->stays_on_cpu && !s->lost && c->hot.keystream == NULL &&
-            c->ahead.run == 0 && c->hot.armed - c->hot.countdown < MEASURE_FLOOR);
+           (is_settled(c) && c->hot.armed - c->hot.countdown < MEASURE_FLOOR);
 }
 
 static inline int init_iv(struct blocks_context *c, OSSL_FUNC_cipher_encrypt_init_fn *cpu_init,
@@ -168,10 +177,19 @@ int blocks_decrypt_init(void *context, const unsigned char *key, size_t key_byte
     return init(c, cpu_init, 0, key, key_bytes, iv, iv_bytes, params);
 }
 
+/* As EVP sets it again in each initialisation of a context without padding. */
+static int is_padding_alone(const OSSL_PARAM params[])
+{
+    return params != NULL && params[0].key != NULL &&
+           strcmp(params[0].key, OSSL_CIPHER_PARAM_PADDING) == 0 && params[1].key == NULL;
+}
+
 int blocks_set_params(void *context, const OSSL_PARAM params[])
 {
     struct blocks_context *c = context;
     struct own_params read;
+    if (is_settled(c) && is_padding_alone(params))
+        return c->cipher->cpu.set_ctx_params(c->hot.cpu, params);
     if (!read_params(c, params, &read))
         return 0;
     int ok = context_end_ahead(c);
@@ -222,7 +240,7 @@ int blocks_final(void *context, unsigned char *out, size_t *out_bytes, size_t ou
         return c->cipher->cpu.final(c->hot.cpu, out, out_bytes, outsize);
     c->state.finished = 1;
     /* The thresholds may stay: an update that takes the long way asks whether it is finished. */
-    if (c->state.thresholds_stay && !c->state.lost && c->hot.keystream == NULL)
+    if (is_settled(c))
         return c->cipher->cpu.final(c->hot.cpu, out, out_bytes, outsize);
     int ok = context_end_ahead(c);
     context_set_thresholds(c);
