@@ -90,6 +90,10 @@ void pair_device_memory(struct pair *pair);
  */
 void pair_updates(int side, void *pair);
 
+/* As many messages of an update each: with an IV alone, or with a new context. Also a turn_fn. */
+void pair_new_ivs(int side, void *pair);
+void pair_new_contexts(int side, void *pair);
+
 /* The side that did it, by the bytes that the device is said to have done since `before`. */
 const char *processor_since(const struct figures *before, double bytes);
 

@@ -16,7 +16,7 @@ skip_if_configured();
 # A file counts for the longest of these names that it lies in.
 my %budgets = (
     'base' => 200,
-    'bench' => 7231,
+    'bench' => 7294,
     'cuda' => 1000,
     'cuda/aes' => 1225,
     'cuda/batch' => 1145,
@@ -34,7 +34,7 @@ my %budgets = (
     'provider' => 250,
     'provider/ciphers' => 1675,
     'provider/ciphers/base64' => 1250,
-    'provider/ciphers/blocks' => 1190,
+    'provider/ciphers/blocks' => 1205,
     'provider/ciphers/gcm' => 1550,
     'provider/common' => 1450,
     'provider/keys' => 150,

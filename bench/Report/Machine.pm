@@ -77,7 +77,7 @@ sub block_limits
 sub block_spread
 {
     my @rows;
-    foreach my $part ('limits', 'kernels', 'gcm-kernels', 'gcm-evp', 'latency-api', 'small', 'gcm-small',
+    foreach my $part ('limits', 'kernels', 'gcm-kernels', 'gcm-evp', 'latency-api', 'small', 'short', 'gcm-small',
         'bulk', 'gcm-bulk', 'mixed', 'threads', 'devices', 'base64', 'messages', 'messages-time', 'random',
         'read-ahead', 'speed', 'enc', 'streams', 'files') {
         my @spreads = sort { $a <=> $b } values_of($results, 'spread', part => $part) or next;

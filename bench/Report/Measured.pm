@@ -122,6 +122,12 @@ sub block_latency
     return compared_by('bytes', 'bytes', 'latency', by_mode($both), ['', part => $part, statistic => 'median']);
 }
 
+sub block_short
+{
+    my $both = sub { my ($row) = @_; return sprintf('%.2f (%.0f ns)', $row->{ratio}, $row->{reference}) };
+    return compared_by('bytes', 'bytes', 'short', by_mode($both), map { [", a $_", placement => $_] } 'new IV', 'new context');
+}
+
 # The mean over key sizes of ours / the default provider's.
 sub block_small
 {
