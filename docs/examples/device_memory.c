@@ -91,8 +91,10 @@ static size_t mebibytes(const char *text)
 {
     char *end;
     unsigned long n = strtoul(text, &end, 10);
-    if (*end != '\0' || n < 1 || n > 1 << 20)
-        fail("the argument must be a number of MiB, from 1 to 1048576");
+    if (*end != '\0' || n < 1 || n > 1 << 20) {
+        fprintf(stderr, "device_memory: %s: expected a number of MiB, from 1 to 1048576\n", text);
+        exit(1);
+    }
     return (size_t)n << 20;
 }
 

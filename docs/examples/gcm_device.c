@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     uint64_t text;
 
     if (*end != '\0' || bytes < 1 || !plain || !copy)
-        fail("the argument must be a number of bytes that fit into memory");
+        fail("%s: expected a number of bytes that fit into memory", argv[1]);
     open_driver();
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
         fail("no GPU can be used: %s", gpuaes_reason());

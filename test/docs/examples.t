@@ -64,7 +64,7 @@ $gcm = run(["$build/docs/examples/gcm_pinned", 1], env => {%environment, GPUAES_
 is($gcm->{status}, 0, 'gcm_pinned ends well without a GPU') or diag($gcm->{out}, $gcm->{err});
 my $many = run(["$build/docs/examples/gcm_pinned", 'many'], env => \%environment);
 is($many->{status} >> 8, 1, 'gcm_pinned refuses a size that is no number');
-like($many->{err}, qr/must be a number of MiB, from 1/, 'and says what it expects');
+like($many->{err}, qr/many: expected a number of MiB, from 1/, 'and says what it expects');
 like($gcm->{out}, qr/^no GPU can be used\nin memory of malloc\(\)\nencryption .*, by the CPU\nthe CPU agrees$/m, 'and says that there is none');
 $gcm = run(["$build/docs/examples/gcm_pinned", 1], env => {%environment, GPUAES_MIN_BYTES => '1G', @preloaded});
 like($gcm->{out}, qr/^a GPU can be used\n.*\nencryption .*, by the CPU\nthe CPU agrees$/m, 'and where there is one, but the CPU did it');
@@ -81,7 +81,7 @@ SKIP: {
     }
     my $nothing = run(["$build/docs/examples/gcm_device", 0], env => {%environment, %libraries});
     is($nothing->{status} >> 8, 1, 'gcm_device refuses a size of 0');
-    like($nothing->{err}, qr/^gcm_device: the argument must be a number of bytes/, 'and says what it expects');
+    like($nothing->{err}, qr/^gcm_device: 0: expected a number of bytes/, 'and says what it expects');
     my $none = run(["$build/docs/examples/gcm_device"], env => {%environment, %libraries, GPUAES_EMULATOR => 'devices=0'});
     skip('a card is there', 2) if !$emulated;
     is($none->{status} >> 8, 1, 'gcm_device ends with 1 where there is no GPU');

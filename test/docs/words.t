@@ -10,7 +10,8 @@ use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
-my ($section) = slurp("$source/CONTRIBUTING.md") =~ /^### Words\n(.*?)(?=^#|\z)/ms;
+my $contributing = slurp("$source/CONTRIBUTING.md");
+my ($section) = $contributing =~ /^### Words\n(.*?)(?=^#|\z)/ms;
 my @phrases = map { /"([^"]+)"/g } $section =~ /^\|([^|]*)\|/mg;
 cmp_ok(scalar(@phrases), '>=', 10, 'CONTRIBUTING.md has a table of phrases');
 
@@ -34,7 +35,8 @@ is(join(' ', found('a', "One\n * " . join("\n * ", split(/ /, $phrases[0])) . ".
 my @documents = map { "$source/$_" } 'README.md', 'SECURITY.md', 'cuda/gpuaes.h';
 find({no_chdir => 1, wanted => sub { push(@documents, $_) if /(?:\.md|\.[1-9](?:\.in)?)$/ }}, "$source/docs");
 cmp_ok(scalar(@documents), '>', 40, 'there are documents');
-my @found = map { found(s/^\Q$source\E\///r, slurp($_)) } sort(@documents);
+my @found = found('CONTRIBUTING.md', $contributing =~ s/\Q$section\E/"\n" x ($section =~ tr{\n}{})/er);
+push(@found, map { found(s/^\Q$source\E\///r, slurp($_)) } sort(@documents));
 is(join("\n", @found), '', 'no document uses one of them');
 
 done_testing();
