@@ -111,6 +111,7 @@ emulator_tests = \
 	test/fault/library_faults_test \
 	test/fault/queue_faults_test \
 	test/fault/random_faults_test \
+	test/fault/stream_binding_faults_test \
 	test/process/root_directory_test \
 	test/unit/aes_kernels_test \
 	test/unit/base64_kernels_test \

@@ -8,6 +8,7 @@
 #include "cuda/aes/gcm_check.h"
 #include "cuda/aes/stream_binding.h"
 #include "cuda/process/cleanse.h"
+#include "cuda/process/fork.h"
 #include "cuda/process/statistics.h"
 
 /* ---- Memory -------------------------------------------------------------------------------- */
@@ -124,13 +125,17 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
     if (len == 0 && !begins)
         return GPUAES_OK;
     enum gpuaes_status status = stream_binding_enter(binding, &guard);
-    if (status != GPUAES_OK)
+    if (status != GPUAES_OK) {
+        gcm_binding_cleanse_refused(binding);
         return status;
+    }
     drv_result r = begins ? drop_hash(binding) : DRV_SUCCESS;
     if (r != DRV_SUCCESS)
         status = device_fault_midway(binding->device, "dropping the hash of a message", r);
     else if (len != 0)
         status = run(binding, op, key, counter, in, out, len);
+    if (status == GPUAES_FAULT) /* nobody can get the hash any more */
+        gcm_binding_cleanse(binding);
     runtime_leave_device(&guard, binding->device);
     return status;
 }
@@ -142,6 +147,16 @@ void gcm_binding_cleanse(struct gpuaes_stream_binding *binding)
     if (binding->gcm_sums.host != NULL &&
         device_has_pinned(binding->device->driver, binding->gcm_sums.host))
         gpuaes_cleanse(binding->gcm_sums.host, sums_bytes(binding));
+}
+
+/* With the only device the state READY goes, too. A forked child has its parent's pinned memory. */
+void gcm_binding_cleanse_refused(struct gpuaes_stream_binding *binding)
+{
+    struct runtime_guard guard;
+    if (fork_is_child() || !runtime_reenter(&guard))
+        return;
+    gcm_binding_cleanse(binding);
+    runtime_leave(&guard);
 }
 
 /* Reads it, and overwrites it and the powers of H. */
@@ -192,6 +207,7 @@ enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *bind
     if (binding == NULL || key == NULL || hash == NULL)
         return GPUAES_BAD_ARGUMENT;
     if (stream_binding_enter(binding, &guard) != GPUAES_OK) {
+        gcm_binding_cleanse_refused(binding);
         begin(binding);
         return GPUAES_FAULT;
     }

@@ -269,11 +269,9 @@ void gpuaes_stream_binding_close(struct gpuaes_stream_binding *binding)
     if (binding == NULL)
         return;
     enum gpuaes_status status = stream_binding_enter(binding, &guard);
-    if (status == GPUAES_FAULT && runtime_reenter(&guard)) {
-        gcm_binding_cleanse(binding);
-        runtime_leave(&guard);
-    }
-    if (status == GPUAES_OK) {
+    if (status != GPUAES_OK) {
+        gcm_binding_cleanse_refused(binding);
+    } else {
         drv_result r = stream_events_wait(&binding->events, binding->device);
         if (r == DRV_SUCCESS)
             r = gcm_binding_wipe(binding);

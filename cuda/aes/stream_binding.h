@@ -54,4 +54,7 @@ drv_result gcm_binding_wipe(struct gpuaes_stream_binding *binding);
 /* Overwrites what the CPU can reach of that, also where the device has failed. */
 void gcm_binding_cleanse(struct gpuaes_stream_binding *binding);
 
+/* The same after stream_binding_enter() has refused; nothing is entered. */
+void gcm_binding_cleanse_refused(struct gpuaes_stream_binding *binding);
+
 #endif
