@@ -848,8 +848,8 @@ GPUAES_API enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_bin
  * the application's work, and timeout_ms for the work of each call of the binding. (Of
  * calls before the last 8 since a wait, a hang is not told from the application's
  * work.) `iv`, if not NULL, becomes the IV that continues the binding's last
- * CBC_DECRYPT; BAD_ARGUMENT where there was none. Returns OK; FAULT; BUSY, without having
- * waited, where gpuaes_stream_binding_aes() does.
+ * CBC_DECRYPT; BAD_ARGUMENT where there was none. Returns OK; FAULT; without having waited, BUSY
+ * where gpuaes_stream_binding_aes() does, and NO_MEMORY: such a call can be repeated.
  */
 GPUAES_API enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *binding,
                                                          unsigned char iv[16]);
@@ -871,7 +871,7 @@ GPUAES_API enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_bin
 /*
  * Waits as gpuaes_stream_binding_wait() does, and adds all blocks of GCM that were queued since the
  * last call of this to `hash`, as in struct gpuaes_gcm_state. The statuses are the same; on any but
- * OK and BUSY the hash of those blocks is lost.
+ * OK, BUSY and NO_MEMORY the hash of those blocks is lost.
  */
 GPUAES_API enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *binding,
                                                          const struct gpuaes_gcm_key *key,

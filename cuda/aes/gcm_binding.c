@@ -60,21 +60,22 @@ static drv_result wipe_powers(const struct gpuaes_stream_binding *binding, drv_s
  * Drops the hash of what was queued, and queues that it and the powers of H are overwritten. Does
  * nothing where there is none.
  */
-static drv_result drop_hash(struct gpuaes_stream_binding *binding)
+static enum gpuaes_status drop_hash(struct gpuaes_stream_binding *binding)
 {
     const struct driver *d = binding->device->driver;
     if (binding->hashed == 0)
-        return DRV_SUCCESS;
-    drv_result r = stream_binding_begin(binding);
-    if (r != DRV_SUCCESS)
-        return r;
-    r = wipe_powers(binding, binding->stream);
+        return GPUAES_OK;
+    enum gpuaes_status status = stream_binding_begin(binding);
+    if (status != GPUAES_OK)
+        return status;
+    drv_result r = wipe_powers(binding, binding->stream);
     if (r == DRV_SUCCESS)
         r = d->memset_d8_async(binding->gcm_sums.address, 0, sums_bytes(binding), binding->stream);
     r = stream_binding_end(binding, r);
-    if (r == DRV_SUCCESS)
-        begin(binding);
-    return r;
+    if (r != DRV_SUCCESS)
+        return device_fault_midway(binding->device, "dropping the hash of a message", r);
+    begin(binding);
+    return GPUAES_OK;
 }
 
 /* ---- Work ---------------------------------------------------------------------------------- */
@@ -87,24 +88,22 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
     enum gpuaes_status status = memory_reach(binding->device, in, len, &in_memory);
     if (status == GPUAES_OK)
         status = memory_reach(binding->device, out, len, &out_memory);
+    if (status == GPUAES_OK)
+        status = stream_binding_begin(binding);
     if (status != GPUAES_OK)
         return status;
     const struct device *device = binding->device;
     struct aes_arguments arguments;
-    drv_result r = device_may_use(device, binding->stream);
-    if (r == DRV_SUCCESS)
-        r = take_memory(binding);
+    drv_result r = take_memory(binding);
     if (r != DRV_SUCCESS) /* nothing is queued yet */
         return device_fault(binding->device, "memory for GCM on a stream", r);
     aes_fill_arguments(&arguments, op, &key->schedule, counter, in_memory.address,
                        out_memory.address, len);
     const struct kernels_scratch scratch = {binding->gcm_memory.address, binding->gcm_memory.bytes};
     binding->sums.memory = binding->gcm_sums.address;
-    r = stream_events_begin(&binding->events, device->driver, binding->stream);
-    if (r == DRV_SUCCESS)
-        r = stream_binding_end(binding, kernels_launch_gcm(device->driver, &device->kernels, op,
-                                                           key, &arguments, &binding->sums,
-                                                           &scratch, binding->stream));
+    r = kernels_launch_gcm(device->driver, &device->kernels, op, key, &arguments, &binding->sums,
+                           &scratch, binding->stream);
+    r = stream_binding_end(binding, r);
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
         return device_fault_midway(binding->device, "queueing work", r);
@@ -129,10 +128,9 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
         gcm_binding_cleanse_refused(binding);
         return status;
     }
-    drv_result r = begins ? drop_hash(binding) : DRV_SUCCESS;
-    if (r != DRV_SUCCESS)
-        status = device_fault_midway(binding->device, "dropping the hash of a message", r);
-    else if (len != 0)
+    if (begins)
+        status = drop_hash(binding);
+    if (status == GPUAES_OK && len != 0)
         status = run(binding, op, key, counter, in, out, len);
     if (status == GPUAES_FAULT) /* nobody can get the hash any more */
         gcm_binding_cleanse(binding);
@@ -160,42 +158,56 @@ void gcm_binding_cleanse_refused(struct gpuaes_stream_binding *binding)
 }
 
 /* Reads it, and overwrites it and the powers of H. */
-SECRET_FRAME static drv_result take_hash(struct gpuaes_stream_binding *binding,
-                                         unsigned char own[GPUAES_BLOCK])
+SECRET_FRAME static enum gpuaes_status take_hash(struct gpuaes_stream_binding *binding,
+                                                 unsigned char own[GPUAES_BLOCK])
 {
-    drv_result r = stream_binding_begin(binding);
-    if (r == DRV_SUCCESS) {
+    drv_result r = DRV_SUCCESS;
+    enum gpuaes_status status = stream_binding_begin(binding);
+    if (status == GPUAES_OK) {
         if (binding->hashed != 0)
             r = wipe_powers(binding, binding->stream);
         r = stream_binding_end(binding, r);
+        if (r == DRV_SUCCESS)
+            r = stream_events_wait(&binding->events, binding->device);
+        if (r != DRV_SUCCESS)
+            status = device_fault_midway(binding->device, "work on a stream", r);
     }
-    if (r == DRV_SUCCESS)
-        r = stream_events_wait(&binding->events, binding->device);
-    if (r != DRV_SUCCESS && !(r >= DRV_CAPTURE_FIRST && r <= DRV_CAPTURE_LAST))
+    if (status == GPUAES_FAULT)
         gcm_binding_cleanse(binding);
-    if (r != DRV_SUCCESS || binding->hashed == 0)
-        return r;
-    ghash_store(
-        own, kernels_take_sums(&binding->device->kernels, &binding->sums, binding->gcm_sums.host));
-    return r;
+    if (status == GPUAES_OK && binding->hashed != 0)
+        ghash_store(own, kernels_take_sums(&binding->device->kernels, &binding->sums,
+                                           binding->gcm_sums.host));
+    return status;
 }
 
-drv_result gcm_binding_wipe(struct gpuaes_stream_binding *binding)
+/* On a stream of its own, as the application's may be captured, or go on with other work. */
+static drv_result wipe_now(const struct gpuaes_stream_binding *binding)
 {
     const struct driver *d = binding->device->driver;
     drv_stream own;
-    if (binding->gcm_memory.bytes == 0)
-        return DRV_SUCCESS;
-    /* Also where it has no hash: that of a message that was given up may be there. */
     drv_result r = d->stream_create(&own, DRV_STREAM_NON_BLOCKING);
     if (r != DRV_SUCCESS)
         return r;
     r = wipe_powers(binding, own);
-    if (r == DRV_SUCCESS)
-        r = device_wait(binding->device, own, NULL);
-    gcm_binding_cleanse(binding);
+    drv_result waited = device_wait(binding->device, own, NULL);
     (void)d->stream_destroy(own);
-    return r;
+    if (waited == DRV_SUCCESS)
+        return r;
+    return waited == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : waited;
+}
+
+drv_result gcm_binding_wipe(struct gpuaes_stream_binding *binding)
+{
+    if (binding->gcm_memory.bytes == 0)
+        return DRV_SUCCESS;
+    /* Also where it has no hash: that of a message that was given up may be there. */
+    drv_result r = wipe_now(binding);
+    gcm_binding_cleanse(binding);
+    if (r != DRV_OUT_OF_MEMORY)
+        return r;
+    (void)device_fault(binding->device, "overwriting powers", r);
+    binding->gcm_memory.bytes = 0;
+    return DRV_SUCCESS;
 }
 
 enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *binding,
@@ -211,12 +223,10 @@ enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *bind
         begin(binding);
         return GPUAES_FAULT;
     }
-    drv_result r = take_hash(binding, own);
-    enum gpuaes_status status =
-        r == DRV_SUCCESS ? GPUAES_OK : device_fault_midway(binding->device, "work on a stream", r);
+    enum gpuaes_status status = take_hash(binding, own);
     if (status == GPUAES_OK && binding->hashed != 0)
         gpuaes_gcm_join(key, hash, own, binding->hashed);
-    if (status != GPUAES_BUSY)
+    if (status != GPUAES_BUSY && status != GPUAES_NO_MEMORY)
         begin(binding);
     runtime_leave_device(&guard, binding->device);
     gpuaes_cleanse(own, sizeof own);

@@ -135,12 +135,13 @@ enum gpuaes_status stream_binding_enter(struct gpuaes_stream_binding *binding,
     return GPUAES_FAULT;
 }
 
-drv_result stream_binding_begin(struct gpuaes_stream_binding *binding)
+enum gpuaes_status stream_binding_begin(struct gpuaes_stream_binding *binding)
 {
-    const struct device *device = binding->device;
+    struct device *device = binding->device;
     drv_result r = device_may_use(device, binding->stream);
-    return r == DRV_SUCCESS ? stream_events_begin(&binding->events, device->driver, binding->stream)
-                            : r;
+    if (r == DRV_SUCCESS)
+        r = stream_events_begin(&binding->events, device->driver, binding->stream);
+    return r == DRV_SUCCESS ? GPUAES_OK : device_fault(device, "beginning work on a stream", r);
 }
 
 drv_result stream_binding_end(struct gpuaes_stream_binding *binding, drv_result result)
@@ -171,15 +172,13 @@ static drv_result chain(struct gpuaes_stream_binding *binding, struct aes_argume
                                 binding->stream);
 }
 
-/* The work of a call, between the events that tell it from the application's. */
+/* The work of a call that has begun. */
 static drv_result put(struct gpuaes_stream_binding *binding, enum gpuaes_op op, unsigned rounds,
                       struct aes_arguments *arguments, const unsigned char *iv,
                       const struct memory *in_memory)
 {
     const struct device *device = binding->device;
-    drv_result r = stream_binding_begin(binding);
-    if (r != DRV_SUCCESS)
-        return r;
+    drv_result r = DRV_SUCCESS;
     if (gpuaes_modes[op]->chained)
         r = chain(binding, arguments, iv, in_memory);
     if (r == DRV_SUCCESS)
@@ -197,6 +196,8 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
     enum gpuaes_status status = memory_reach(binding->device, in, len, &in_memory);
     if (status == GPUAES_OK)
         status = memory_reach(binding->device, out, len, &out_memory);
+    if (status == GPUAES_OK)
+        status = stream_binding_begin(binding);
     if (status != GPUAES_OK)
         return status;
     struct aes_arguments arguments;
@@ -231,21 +232,25 @@ enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *bindi
 }
 
 /* The application's work on the stream is before what is queued here, and so is not ours. */
-static drv_result wait_for(struct gpuaes_stream_binding *binding, unsigned char iv[GPUAES_BLOCK])
+static enum gpuaes_status wait_for(struct gpuaes_stream_binding *binding,
+                                   unsigned char iv[GPUAES_BLOCK])
 {
-    const struct device *device = binding->device;
-    drv_result r = stream_binding_begin(binding);
-    if (r != DRV_SUCCESS)
-        return r;
+    struct device *device = binding->device;
+    drv_result r = DRV_SUCCESS;
+    enum gpuaes_status status = stream_binding_begin(binding);
+    if (status != GPUAES_OK)
+        return status;
     if (iv != NULL)
         r = device->driver->memcpy_dtoh_async(binding->read_back.host, binding->next, GPUAES_BLOCK,
                                               binding->stream);
     r = stream_binding_end(binding, r);
     if (r == DRV_SUCCESS)
         r = stream_events_wait(&binding->events, device);
-    if (r == DRV_SUCCESS && iv != NULL)
+    if (r != DRV_SUCCESS)
+        return device_fault_midway(device, "work on a stream", r);
+    if (iv != NULL)
         memcpy(iv, binding->read_back.host, GPUAES_BLOCK);
-    return r;
+    return GPUAES_OK;
 }
 
 enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *binding,
@@ -256,9 +261,7 @@ enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *bind
         return GPUAES_BAD_ARGUMENT;
     if (stream_binding_enter(binding, &guard) != GPUAES_OK)
         return GPUAES_FAULT;
-    drv_result r = wait_for(binding, iv);
-    enum gpuaes_status status =
-        r == DRV_SUCCESS ? GPUAES_OK : device_fault_midway(binding->device, "work on a stream", r);
+    enum gpuaes_status status = wait_for(binding, iv);
     runtime_leave_device(&guard, binding->device);
     return status;
 }

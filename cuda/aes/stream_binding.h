@@ -32,10 +32,10 @@ enum gpuaes_status stream_binding_enter(struct gpuaes_stream_binding *binding,
                                         struct runtime_guard *guard);
 
 /*
- * Marks where the binding's work on its stream begins. Fails where the stream takes no work:
- * nothing may be queued then.
+ * Marks where the binding's work on its stream begins. Fails where the stream takes no work, and
+ * where memory is too short for events: nothing may be queued then. The device has been told of it.
  */
-drv_result stream_binding_begin(struct gpuaes_stream_binding *binding);
+enum gpuaes_status stream_binding_begin(struct gpuaes_stream_binding *binding);
 
 /*
  * Marks where that work ends. Call it whenever the work has begun: a part of it is on the stream
@@ -47,7 +47,8 @@ drv_result stream_binding_end(struct gpuaes_stream_binding *binding, drv_result 
 
 /*
  * Overwrites the powers of H, and sums, of messages that were given up. Nothing of them is under
- * way.
+ * way. Where memory is too short for that, the powers stay, and the binding no longer has the
+ * memory that they lie in: nobody gets it until the context ends.
  */
 drv_result gcm_binding_wipe(struct gpuaes_stream_binding *binding);
 

@@ -229,7 +229,7 @@ enum gpuaes_status stream_wait(const struct provider *provider,
         stream_raise(provider, status);
     else if (status == GPUAES_NO_MEMORY)
         error_raise(provider, ERROR_OUT_OF_MEMORY,
-                    "no thread could be made to wait for cuda-stream; the call can be repeated");
+                    "memory is too short to wait for cuda-stream; the call can be repeated");
     else if (status != GPUAES_OK)
         error_raise(provider, ERROR_OUTPUT_UNDEFINED, "work queued on cuda-stream: %s",
                     gpuaes_status_text(status));

@@ -1,6 +1,7 @@
 /*
- * Bindings to streams of the application while devices are lost, on the emulator: the hash of a
- * message of GCM stays in no pinned memory that nobody can reach any more.
+ * Bindings to streams of the application while devices are lost and memory is short, on the
+ * emulator: the hash of a message of GCM stays in no pinned memory that nobody can reach any more,
+ * and no device is given up for want of memory before anything is queued.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -114,6 +115,82 @@ static int forked_child_leaves_it(void)
            memcmp(hash, expected, sizeof hash) == 0;
 }
 
+/* ---- Want of memory: 1 if all is right ----------------------------------------------------------
+ */
+
+static const char *const no_event = "fault=event_create:1:2";
+
+/* The call is refused while `fault` is in force, and can be repeated. */
+#define IS_REPEATED(fault, call)                                                                   \
+    __extension__({                                                                                \
+        emulator_configure(fault);                                                                 \
+        enum gpuaes_status refused_ = (call);                                                      \
+        emulator_configure(NULL);                                                                  \
+        refused_ == GPUAES_NO_MEMORY &&gpuaes_state() == GPUAES_READY && (call) == GPUAES_OK;      \
+    })
+
+static int aes_is_repeated(void)
+{
+    unsigned char iv[GPUAES_BLOCK] = {0}, expected[BYTES];
+    if (!opens())
+        return 0;
+    memset(text, 0, BYTES);
+    memset(expected, 0, BYTES);
+    reference(GPUAES_CTR, raw_key, sizeof raw_key, iv, expected, expected, BYTES);
+    return IS_REPEATED(no_event,
+                       gpuaes_stream_binding_aes(binding, GPUAES_CTR, &key.schedule,
+                                                 (unsigned char[16]){0}, text, text, BYTES)) &&
+           IS_REPEATED(no_event, gpuaes_stream_binding_wait(binding, NULL)) &&
+           memcmp(text, expected, BYTES) == 0;
+}
+
+static int gcm_is_repeated(void)
+{
+    unsigned char hash[GPUAES_BLOCK] = {0}, expected[GPUAES_BLOCK] = {0};
+    if (!opens_with_hash())
+        return 0;
+    gpuaes_gcm_hash(&key, expected, text, BYTES);
+    int right = IS_REPEATED(no_event, queue(0)) && COMES(emulator_under_way() == 0);
+    gpuaes_gcm_hash(&key, expected, text, BYTES);
+    return right && IS_REPEATED(no_event, gpuaes_stream_binding_hash(binding, &key, hash)) &&
+           memcmp(hash, expected, sizeof hash) == 0;
+}
+
+static int other_message_is_repeated(void)
+{
+    return opens_with_hash() && IS_REPEATED(no_event, queue(1));
+}
+
+/* What could not be overwritten is given to nobody. */
+static int closes(const char *fault)
+{
+    if (!opens_with_hash())
+        return 0;
+    const drv_stream stream = binding->stream;
+    const drv_ptr powers = binding->gcm_memory.address;
+    emulator_configure(fault);
+    gpuaes_stream_binding_close(binding);
+    emulator_configure(NULL);
+    return gpuaes_state() == GPUAES_READY && !hash_is_left() &&
+           gpuaes_stream_binding_open(&binding, stream, 0) == GPUAES_OK && queue(1) == GPUAES_OK &&
+           (binding->gcm_memory.address != powers) == (fault != NULL);
+}
+
+static int closes_as_usual(void)
+{
+    return closes(NULL);
+}
+
+static int closes_without_stream(void)
+{
+    return closes("fault=stream_create:1:2");
+}
+
+static int closes_without_wiping(void)
+{
+    return closes("fault=memset_d8_async:1:2");
+}
+
 int main(void)
 {
     static const struct child_case cases[] = {
@@ -121,7 +198,13 @@ int main(void)
         {"the hash is overwritten when it is asked for", asking_cleanses},
         {"the hash is overwritten when another message begins", other_message_cleanses},
         {"the hash is overwritten when a launch of its message fails", own_fault_cleanses},
-        {"a forked child leaves the hash to its parent", forked_child_leaves_it}};
+        {"a forked child leaves the hash to its parent", forked_child_leaves_it},
+        {"AES and a wait without memory for events can be repeated", aes_is_repeated},
+        {"GCM and its hash without memory for events can be repeated", gcm_is_repeated},
+        {"so can another message", other_message_is_repeated},
+        {"what a binding was closed with is for others", closes_as_usual},
+        {"but not powers that no stream could be made for", closes_without_stream},
+        {"nor powers that the driver had no memory to overwrite", closes_without_wiping}};
     children_ok(cases, sizeof cases / sizeof cases[0]);
     return tap_done();
 }

@@ -16,12 +16,14 @@ struct update the_update;
 static int says_why(enum refusal refusal)
 {
     static const char *const allowed[] = {"the GPU failed and the output buffer is undefined",
-                                          "device memory cannot be used here", "no GPU can be used",
+                                          "device memory cannot be used here",
+                                          "no GPU can be used",
                                           "a device buffer extends past the end of its allocation",
-                                          "bad parameter" /* a stream that is not known */};
+                                          "bad parameter" /* a stream that is not known */,
+                                          "out of memory" /* a wait that can be repeated */};
     const char *reason = ERR_reason_error_string(ERR_peek_error());
     int says = 0;
-    for (size_t i = 0; reason && i < (refusal == ON_DEVICE ? 5 : 1); i++)
+    for (size_t i = 0; reason && i < (refusal == ON_DEVICE ? 6 : 1); i++)
         says |= !strcmp(reason, allowed[i]);
     if (!says)
         ERR_print_errors_fp(stderr);
