@@ -153,10 +153,11 @@ static enum gpuaes_status queue(struct device *device, const struct gpuaes_rando
         arguments_of(random, key_memory.address, out_memory.address);
     /* Fails for the legacy stream while one that it waits for is captured. */
     drv_result r = device->driver->stream_is_capturing(stream, &capturing);
-    if (r == DRV_SUCCESS && capturing != DRV_NOT_CAPTURED)
+    if (r != DRV_SUCCESS) /* nothing is queued yet */
+        return device_fault(device, "queueing random numbers", r);
+    if (capturing != DRV_NOT_CAPTURED)
         runtime_keep_for_graphs();
-    if (r == DRV_SUCCESS)
-        r = kernels_launch_random(device->driver, &device->kernels, &arguments, stream);
+    r = kernels_launch_random(device->driver, &device->kernels, &arguments, stream);
     if (r == DRV_SUCCESS)
         return GPUAES_OK;
     return device_fault_midway(device, "queueing random numbers", r);
