@@ -9,15 +9,14 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 from typing import NoReturn
 
 from ._library import NATIVE
+from .formats._files import replacing
 
 _PAGES = {"gpuaes": "gpuaes.1", "provider-gpuaes": "provider-gpuaes.7", "libgpuaes": "libgpuaes.3"}
 
@@ -42,25 +41,25 @@ def _folder() -> Path:
 
 
 def _configure() -> Path:
-    """Writes the sample configuration with the path of the provider, unless it is there."""
+    """Writes the sample configuration with the path of the provider. Of one that is there, only that line is changed."""
     module = re.sub(r"[\\#$\"'`]", r"\\\g<0>", str(_packed("gpuaes.so")))
-    sample = _packed("gpuaes.cnf").read_text()
-    text = sample.replace("[gpuaes_section]\n", f"[gpuaes_section]\nmodule = {module}\n", 1)
     path = _folder() / "gpuaes.cnf"
-    with contextlib.suppress(OSError):
-        if path.read_text() == text:
-            return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Programs that start meanwhile never see a part of it.
-    handle, new = tempfile.mkstemp(dir=path.parent)
     try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.chmod(new, 0o644)
-        os.replace(new, path)
-    except OSError:
-        os.unlink(new)
-        raise
+        old = os.fsdecode(path.read_bytes())
+    except FileNotFoundError:
+        old = ""
+    text = old or _packed("gpuaes.cnf").read_text()
+    section = re.search(r"^\[\s*gpuaes_section\s*\].*\n", text, re.M)
+    if not section:
+        _fail(f"{path} has no line [gpuaes_section]: expected one, or no such file")
+    # Its line with the path, or the place where it begins.
+    found = re.compile(r"^[ \t]*(?:module[ \t]*=.*(?:\n|\Z)|\[)", re.M).search(text, section.end())
+    begin, end = found.span() if found and "=" in found[0] else (section.end(), section.end())
+    text = f"{text[:begin]}module = {module}\n{text[end:]}"
+    if text != old:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:  # programs that start meanwhile never see a part of it
+            file.write(os.fsencode(text))
     return path
 
 
@@ -76,8 +75,8 @@ def main() -> None:
         print(_packed(f"{_PAGES[name]}.txt").read_text(), end="")
     elif words == ["provider", "--config"]:
         try:
-            print(_configure())
-        except OSError as error:
+            sys.stdout.buffer.write(os.fsencode(_configure()) + b"\n")
+        except (OSError, RuntimeError, ValueError) as error:
             _fail(f"the configuration cannot be written: {error}")
     elif words[0] == "provider":
         _fail(f"provider has the arguments {words[1:]}: expected --config")

@@ -2,6 +2,7 @@
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import importlib
 import os
 import pathlib
 import re
@@ -108,3 +109,48 @@ def test_library_that_is_missing_is_named():
     )
     assert result.returncode == 1
     assert re.search(r"^ImportError: .*/nowhere/libgpuaes\.so\.1", result.stderr, re.M)
+
+
+def configure(monkeypatch, capsys, native, home):
+    """What `python -m gpuaes provider --config` says, with a provider in the folder `native`."""
+    program = importlib.import_module("gpuaes.__main__")
+    native.mkdir(exist_ok=True)
+    (native / "gpuaes.so").touch()
+    shutil.copy(TOP / "docs/gpuaes.cnf", native)
+    monkeypatch.setattr(program, "NATIVE", native)
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    monkeypatch.setattr(sys, "argv", ["gpuaes", "provider", "--config"])
+    monkeypatch.setenv("XDG_CONFIG_HOME", home)
+    program.main()
+    return capsys.readouterr().out
+
+
+def test_configuration_keeps_what_the_user_has_set(monkeypatch, capsys, tmp_path):
+    pytest.importorskip("gpuaes", exc_type=ImportError)
+    path = tmp_path / "gpuaes/gpuaes.cnf"
+    assert configure(monkeypatch, capsys, tmp_path / "old", str(tmp_path)) == f"{path}\n"
+    made = path.read_text()
+    assert f"[gpuaes_section]\nmodule = {tmp_path}/old/gpuaes.so\nactivate = 1\n" in made
+    kept = made.replace("# log = summary\n", "log = summary\n")
+    path.write_text(kept)
+    path.chmod(0o600)
+    configure(monkeypatch, capsys, tmp_path / "old", str(tmp_path))
+    assert path.read_text() == kept
+    new = tmp_path / os.fsdecode(b"new\xff")
+    configure(monkeypatch, capsys, new, str(tmp_path))
+    assert path.read_bytes() == kept.encode().replace(b"/old/", b"/new\xff/") and path.stat().st_mode & 0o777 == 0o600
+    path.write_text("[other]\nmodule = a\n[gpuaes_section]\nlog = off\n[another]\nmodule = b")
+    configure(monkeypatch, capsys, tmp_path / "old", str(tmp_path))
+    assert re.findall("^module = (.*)", path.read_text(), re.M) == ["a", f"{tmp_path}/old/gpuaes.so", "b"]
+    path.write_text("[other]\n")
+    with pytest.raises(SystemExit, match=r"gpuaes.cnf has no line \[gpuaes_section\]: expected one"):
+        configure(monkeypatch, capsys, new, str(tmp_path))
+    assert [each.name for each in path.parent.iterdir()] == ["gpuaes.cnf"]
+
+
+def test_configuration_of_a_user_without_a_folder(monkeypatch, capsys, tmp_path):
+    pytest.importorskip("gpuaes", exc_type=ImportError)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
+    with pytest.raises(SystemExit, match="^python -m gpuaes: the configuration cannot be written: Could not determine home"):
+        configure(monkeypatch, capsys, tmp_path, "")
