@@ -140,8 +140,8 @@ def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
     index = where.index
     if where.type == "cpu":
         return Memory(address, count, None, 0, False, tensor, "torch")
-    # PyTorch's streams are never destroyed.
-    return Memory(address, count, index, _legacy(_torch_stream(torch, index)), False, tensor, "torch", torch)
+    stream, owner = _torch_stream(torch, index)
+    return Memory(address, count, index, stream, False, tensor, "torch", owner)
 
 
 def _torch_may_write(tensor: Any, torch: Any) -> bool:
@@ -166,9 +166,13 @@ def torch_place(tensor: Any, name: str) -> tuple[int, int]:
     )
 
 
-def _torch_stream(torch: Any, index: int) -> int:
+def _torch_stream(torch: Any, index: int) -> tuple[int, object]:
+    """The current stream, and what keeps it: PyTorch destroys none of its own. An ExternalStream, which it did not make, is
+    its own number there."""
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # of current_stream(), without an object
-    return int(raw(index) if raw is not None else torch.cuda.current_stream(index).cuda_stream)
+    stream = _legacy(int(raw(index) if raw is not None else torch.cuda.current_stream(index).cuda_stream))
+    is_own = stream and getattr(torch.cuda.current_stream(index), "stream_id", stream) != stream  # since PyTorch 2.0
+    return stream, torch if is_own else None
 
 
 def _legacy(stream: int) -> int:
@@ -180,9 +184,12 @@ def _view_cupy(array: Any, cupy: Any, name: str) -> Memory:
         raise _not_contiguous(name, array)
     device = int(array.device.id)
     stream = cupy.cuda.get_current_stream(device)
+    # A stream that CuPy did not make may be destroyed while the object exists: ExternalStream, Stream.from_external().
+    is_own = isinstance(stream, cupy.cuda.Stream) and not hasattr(stream, "_foreign_stream_ref")
     return Memory(
-        int(array.data.ptr), int(array.nbytes), device, _legacy(int(stream.ptr)), False, array, "cupy", stream
-    )
+        int(array.data.ptr), int(array.nbytes), device, _legacy(int(stream.ptr)), False, array, "cupy",
+        stream if is_own else None,
+    )  # fmt: skip
 
 
 def _view_numpy(array: Any, name: str) -> Memory:

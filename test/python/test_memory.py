@@ -206,14 +206,18 @@ def test_stream_of_a_pytorch_tensor_is_its_devices_current_one(monkeypatch):
         is_neg = is_conj = staticmethod(lambda: False)
         numel, element_size, data_ptr, storage_offset = (staticmethod(lambda n=n: n) for n in (5, 4, 0x7000, 2))
 
-    streams = {3: 0x1234}
+    streams, numbers = {3: 0x1234}, {}
     torch = types.SimpleNamespace(
         Tensor=Tensor, strided="strided", _C=types.SimpleNamespace(),
-        cuda=types.SimpleNamespace(current_stream=lambda i: types.SimpleNamespace(cuda_stream=streams[i])),
+        cuda=types.SimpleNamespace(current_stream=lambda i: types.SimpleNamespace(cuda_stream=streams[i], **numbers)),
     )
     monkeypatch.setitem(sys.modules, "torch", torch)
     memory = _memory.view(Tensor(), writable=True)
     assert (memory.address, memory.bytes, memory.device, memory.stream) == (0x7000, 20, 3, 0x1234)
+    owners = []
+    for numbers["stream_id"] in 35, 0x1234:  # one of PyTorch's own, and an ExternalStream
+        owners.append(_memory.view(Tensor()).stream_owner)
+    assert owners == [torch, None] and memory.stream_owner is None
     streams[3] = 2  # the per-thread default stream, which the legacy one orders
     assert _memory.view(Tensor()).stream == 0
     torch._C._cuda_getCurrentRawStream = lambda i: 77 + i
@@ -224,6 +228,18 @@ def test_stream_of_a_pytorch_tensor_is_its_devices_current_one(monkeypatch):
 
 
 # ---- Memory of a device ------------------------------------------------------------------------
+
+
+def test_streams_of_cupy_that_it_did_not_make_have_no_owner(cupy, cuda_stream):
+    array, own = cupy.empty(16, "u1"), cupy.cuda.Stream(non_blocking=True)
+    with own:
+        assert _memory.view(array).stream_owner is own
+        own._foreign_stream_ref = object()  # as Stream.from_external() of CuPy 14 does
+        assert _memory.view(array).stream_owner is None
+        del own._foreign_stream_ref
+    with cupy.cuda.ExternalStream(cuda_stream):
+        memory = _memory.view(array)
+    assert (memory.stream, memory.stream_owner) == (cuda_stream, None)
 
 
 def test_array_interface(device_array, cuda_stream):

@@ -2,6 +2,8 @@
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import contextlib
+import functools
 import gc
 import threading
 import weakref
@@ -170,7 +172,8 @@ def test_keys_are_overwritten_when_their_stream_is_gone(rng, device_array, monke
     assert _driver.context_of(0).cell() == cell
 
 
-def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):
+@pytest.mark.parametrize("named_by", ["array", "cupy"])
+def test_streams_that_are_gone_are_left_alone(named_by, rng, device_array, monkeypatch, request):
     import device_arrays
 
     used, driver = [], _driver.cuda()
@@ -184,13 +187,15 @@ def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):
             return call
 
     aes, data = AESGCM(rng.randbytes(32)), rng.randbytes(500)
-    with device_arrays.new_stream() as stream:
+    with contextlib.ExitStack() as stack:
+        stream = stack.enter_context(device_arrays.new_stream())
+        array = functools.partial(device_array, data, stream=stream)
+        if named_by == "cupy":
+            cupy = request.getfixturevalue("cupy")
+            stack.enter_context(cupy.cuda.ExternalStream(stream))
+            array = functools.partial(cupy.asarray, list(data), "u1")
         encryptor = Cipher(algorithms.AES(bytes(16)), modes.CTR(bytes(16))).encryptor()
-        results = [
-            aes.encrypt(bytes(12), device_array(data, stream=stream)),
-            encryptor.update(device_array(data, stream=stream)),
-            gpuaes.base64.encode(device_array(data, stream=stream)),
-        ]
+        results = [aes.encrypt(bytes(12), array()), encryptor.update(array()), gpuaes.base64.encode(array())]
     monkeypatch.setattr(_driver, "_cuda", Watched())
     monkeypatch.setattr(_library.lib, "gpuaes_stream_binding_wait", lambda binding, _: used.append("wait"))
     lane = _driver._lanes[0, stream]

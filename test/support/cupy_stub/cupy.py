@@ -132,7 +132,7 @@ _current = threading.local()
 
 
 class cuda:
-    Device, Stream = _Device, _OwnStream
+    Device, Stream, ExternalStream = _Device, _OwnStream, _Stream
 
     @staticmethod
     def get_current_stream(device_id=0):
