@@ -432,7 +432,7 @@ class Lane(Owner):
     def __exit__(self, *_: object) -> None:
         try:
             if self._last and self._calls == 1:
-                self._last = self._event() or self._last
+                self._last = self.event() or self._last
         finally:
             self._calls -= 1
             self.lock.release()
@@ -442,9 +442,10 @@ class Lane(Owner):
         under way, or the stream is captured."""
         if self._last:
             return None if self._calls else self._last
-        return self._event()
+        return self.event()
 
-    def _event(self) -> _Event | None:
+    def event(self) -> _Event | None:
+        """An event behind what is on the stream, for a caller that has entered the lane; None while it is captured."""
         with self.context.relaxed():
             return None if self._is_captured() else _Event(self.context, self.stream)
 

@@ -14,6 +14,7 @@ numpy = pytest.importorskip("numpy")
 pytest.importorskip("gpuaes", exc_type=ImportError)
 from tensors import arrays_of, same  # noqa: E402
 
+from gpuaes import _driver  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
 from gpuaes.formats import _safetensors, checkpoint  # noqa: E402
 from gpuaes.formats._safetensors import KINDS  # noqa: E402
@@ -73,6 +74,23 @@ def test_tensors_in_device_memory(arrays, key, path, cupy, monkeypatch):
     path.write_bytes(data)
     with pytest.raises(RefusedFile, match="^tensor size.3145728: not authentic: changed$"):
         checkpoint.load_file(path, key, package="cupy")
+
+
+def test_pieces_are_waited_for_while_another_thread_uses_the_stream(key, path, cupy, cuda_stream, monkeypatch):
+    """Each piece but the first of either half, and at the end both."""
+    monkeypatch.setattr(_safetensors, "_PIECE", 1 << 16)
+    checkpoint.save_file({"a": cupy.asarray(range(5 << 14), "f4")}, path, key)
+    waited, real = [], _safetensors.File._wait
+
+    def wait(self, half):
+        waited.append(self._passed[half])
+        real(self, half)
+
+    monkeypatch.setattr(_safetensors.File, "_wait", wait)
+    monkeypatch.setattr(_driver.Lane, "end", lambda self: None)  # as while a call is under way
+    with cupy.cuda.ExternalStream(cuda_stream):
+        checkpoint.load_file(path, key, package="cupy")
+    assert [each is None for each in waited] == [True] * 2 + [False] * (len(waited) - 2) and len(waited) > 6
 
 
 def test_file_is_one_of_safetensors(arrays, key, path):

@@ -123,7 +123,7 @@ class File:
             self._fill(_host(source, piece))
             with lane:
                 lane.send(memory.address + at, source, piece)
-            self._passed[half] = lane.end()
+                self._passed[half] = lane.event()  # lane.end() would be None while another thread's call is under way
 
     def _wait(self, half: int) -> None:
         passed, self._passed[half] = self._passed[half], None
