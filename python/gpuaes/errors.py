@@ -32,14 +32,16 @@ def _with(ours: type[Any], theirs: type[Any]) -> type[Any]:
 
 
 class _AsInCryptography(Exception):
-    """Is caught by handlers of the class of cryptography.exceptions with the same name, too.
+    """Is caught by handlers of the class of cryptography.exceptions with the same name, too; so are its subclasses.
 
     Nobody can name that class who has not imported it. So an object gets it as a base when it is made, if the module is
     there by then: to import it would open cryptography's own OpenSSL.
     """
 
     def __new__(cls: Any, *arguments: object) -> Any:
-        theirs = getattr(sys.modules.get("cryptography.exceptions"), cls.__name__, None)
+        module = sys.modules.get("cryptography.exceptions")
+        ours = (kind.__name__ for kind in cls.__mro__ if kind.__module__ == __name__)
+        theirs = next((getattr(module, name) for name in ours if hasattr(module, name)), None)
         if theirs is not None and not issubclass(cls, theirs):
             cls = _with(cls, theirs)
         return super().__new__(cls, *arguments)
@@ -47,7 +49,7 @@ class _AsInCryptography(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         # By the name of the class; the process that loads it looks for itself.
         kind = type(self)
-        return getattr(sys.modules[kind.__module__], kind.__name__), self.args
+        return getattr(sys.modules[kind.__module__], kind.__name__), self.args, self.__dict__
 
 
 class InvalidTag(_AsInCryptography):

@@ -11,6 +11,7 @@ import pytest
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 from gpuaes.aead import AESGCM  # noqa: E402
 from gpuaes.ciphers import AES, ECB, Cipher  # noqa: E402
+from gpuaes.formats import parquet  # noqa: E402
 
 
 def finish_twice():
@@ -32,6 +33,17 @@ def test_handlers_of_cryptography_catch_them(name):
     loaded = pickle.loads(pickle.dumps(error))
     assert isinstance(loaded, ours) and isinstance(loaded, theirs) and str(loaded) == str(error)
     assert type(error) is type(ours("of that kind"))
+
+
+def test_handlers_of_cryptography_catch_classes_of_formats():
+    theirs = pytest.importorskip("cryptography.exceptions").InvalidTag
+    with pytest.raises(theirs) as caught:
+        parquet.decrypt(b"PAR1" + bytes(20) + b"PARE", bytes(16))
+    error = caught.value
+    error.place = 3
+    assert isinstance(error, parquet.RefusedFile) and isinstance(error, ValueError)
+    loaded = pickle.loads(pickle.dumps(error))
+    assert type(loaded) is type(error) and str(loaded) == str(error) and loaded.place == 3
 
 
 def test_cryptography_is_not_imported():
