@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import re
 import sys
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8
 from ctypes import c_uint16, c_uint64, c_void_p, py_object
@@ -35,6 +36,8 @@ __all__ = ["Memory", "copy_of", "hold", "new_like", "view", "written"]
 LEGACY_STREAM = 0
 _CUDA_LEGACY, _CUDA_PER_THREAD = 1, 2
 _BYTES_MOST, _ADDRESS_MOST = (1 << 63) - 1, (1 << 64) - 1
+# The number is of bytes, or of characters of 4 bytes ("<U5"); "t" has bits. A time has its unit behind it: "<M8[ns]".
+_TYPESTR = re.compile(r"[<>=|]([A-Za-su-z])(\d+)(?:\[.*\])?", re.ASCII)
 _ORDERED_ALLOCATORS = frozenset(("torch", "cupy"))
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
 
@@ -93,7 +96,7 @@ def _view_buffer(obj: object, name: str) -> Memory:
             f"{name} is {_type_name(obj)}: expected bytes, an object with the buffer protocol, or an array with"
             " DLPack or __cuda_array_interface__"
         ) from None
-    if "O" in look.format:
+    if "O" in re.sub(":[^:]*:", "", look.format):  # without names of members
         raise TypeError(f"{name} has elements that are Python objects: expected numbers")
     if not look.c_contiguous:
         raise _not_contiguous(name, obj)
@@ -229,13 +232,17 @@ def _bytes_of(shape: tuple[int, ...], item: int, name: str) -> int:
 def _view_cuda(obj: Any, name: str) -> Memory:
     """By `__cuda_array_interface__`, of any version."""
     interface = obj.__cuda_array_interface__
-    shape = tuple(interface["shape"])
-    typestr = interface["typestr"]
+    if missing := [key for key in ("shape", "typestr", "data") if key not in interface]:
+        raise TypeError(f"{name}.__cuda_array_interface__ has no {missing[0]!r}: expected 'shape', 'typestr' and 'data'")
+    shape, typestr = tuple(interface["shape"]), interface["typestr"]
     if interface.get("mask") is not None:
         raise TypeError(f"{name} has a mask: expected an array without one")
-    if typestr[1:2] == "O":
+    found = _TYPESTR.fullmatch(str(typestr))
+    if not found:
+        raise TypeError(f"{name}.__cuda_array_interface__ has the typestr {typestr!r}: expected one of whole bytes, as '<f4'")
+    if found[1] == "O":
         raise TypeError(f"{name} has elements that are Python objects: expected numbers")
-    item = int(typestr[2:])
+    item = int(found[2]) * (4 if found[1] == "U" else 1)
     if not _is_dense(shape, interface.get("strides"), item):
         raise _not_contiguous(name, obj)
     address, readonly = interface["data"]

@@ -5,6 +5,7 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 import array
 import gc
 import mmap
+import re
 import sys
 import types
 import weakref
@@ -75,6 +76,19 @@ def test_read_only_memory_is_not_written(value):
 def test_memoryview_with_steps_is_refused():
     with pytest.raises(ValueError, match="^data .*not contiguous"):
         _memory.view(memoryview(DATA)[::2])
+
+
+def test_names_of_members_are_no_types():
+    import ctypes
+
+    class Struct(ctypes.Structure):
+        _fields_ = [("Offset", ctypes.c_int)]
+
+    assert _memory.view(Struct(3)).bytes == 4
+    numpy = pytest.importorskip("numpy")
+    assert _memory.view(memoryview(numpy.zeros(2, [("Open", "f8")]))).bytes == 16
+    with pytest.raises(TypeError, match="Python objects"):
+        _memory.view(memoryview(numpy.zeros(2, [("a", "f8"), ("b", "O")])))
 
 
 # ---- NumPy --------------------------------------------------------------------------------
@@ -264,6 +278,21 @@ def test_array_interface_with_strides(device_array):
         _memory.view(value)
     value.shape, value.strides = (1, 3), (999, 4)  # a length of 1 has no stride
     assert _memory.view(value).bytes == 12
+
+
+def test_array_interface_with_any_elements(device_array):
+    value = device_array(DATA)
+    for value.typestr, size in ("<M8[ns]", 8), ("<m8[25s]", 8), ("|V12", 12), ("<U2", 8), ("|S3", 3), ("|b1", 1), (">c16", 16):
+        value.shape = (48 // size,)
+        interface = value.__cuda_array_interface__
+        assert _memory.view(types.SimpleNamespace(__cuda_array_interface__=interface)).bytes == 48
+    for wrong in "|t8", "f4", "<f", "|O8", 4:
+        interface["typestr"] = wrong
+        with pytest.raises(TypeError, match=f"^what.* (has the typestr {re.escape(repr(wrong))}|that are Python objects): expected"):
+            _memory.view(types.SimpleNamespace(__cuda_array_interface__=interface), name="what")
+    del interface["typestr"]
+    with pytest.raises(TypeError, match="^what.__cuda_array_interface__ has no 'typestr': expected 'shape', 'typestr' and 'data'"):
+        _memory.view(types.SimpleNamespace(__cuda_array_interface__=interface), name="what")
 
 
 @pytest.mark.parametrize("shape", [(2**64 + 16,), (2**32, 2**32, 3), (2**63,), (-16,), (-4, -4)])
