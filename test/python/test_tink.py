@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("gpuaes", exc_type=ImportError)
 import gpuaes  # noqa: E402
 from gpuaes import GpuaesError, InvalidTag, _driver, _libcrypto, _library  # noqa: E402
-from gpuaes.formats import _tink_files, _tink_segments  # noqa: E402
+from gpuaes.formats import _files, _tink_files, _tink_segments  # noqa: E402
 from gpuaes.formats.tink import StreamingAead  # noqa: E402
 
 KEY, AAD, SEGMENT, HEADER, TAG = bytes(range(32)), b"name", 4096, 40, 16
@@ -214,6 +214,16 @@ def test_exception_of_progress_leaves_no_file(tmp_path, rng):
     assert os.listdir(tmp_path) == ["text"]
 
 
+def test_new_file_without_proc(tmp_path, monkeypatch):
+    def without_proc(path, *how, **more):
+        return open("/nowhere" if str(path).startswith("/proc/") else path, *how, **more)
+
+    (tmp_path / "text").write_bytes(b"text")
+    monkeypatch.setattr(_files, "open", without_proc, raising=False)
+    StreamingAead(KEY).encrypt_file(tmp_path / "text", tmp_path / "sealed")
+    assert (tmp_path / "sealed").stat().st_mode & 0o777 == 0o600
+
+
 def test_targets(tmp_path):
     """A file keeps its mode, a link stays one, and what is no regular file is left alone."""
     (tmp_path / "text").write_bytes(b"text")
@@ -310,6 +320,7 @@ def test_keyset(tmp_path):
     StreamingAead.from_keyset(keyset_json(bytes.fromhex("2005 2d01020304 310102030405060708 3a0161") + VALUE))
     for match, keyset in [
         ("^keyset is not one of Tink in JSON", "secret"), ("^keyset is not one", "[1]"), ("^keyset is not one", b"\xff"),
+        ("^keyset is not one", "[" * 200_000), ("^keyset is not one", '{"primaryKeyId": Infinity, "key": []}'),
         ("^keyset is not one", '{"encryptedKeyset": "AAAA"}'), ("^keyset is not one", '{"primaryKeyId": 7, "key": [1]}'),
         (r"^keyset has the keys \[5, 7\]: expected the key 8", keyset_json().replace('"primaryKeyId": 7', '"primaryKeyId": 8')),
         ("^key 7 has the type 'x': expected 'type.googleapis", keyset_json(keyData={"typeUrl": "x", "value": ""})),

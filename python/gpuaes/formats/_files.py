@@ -43,7 +43,8 @@ def replacing(path: AnyPath, buffering: int = -1) -> Iterator[Any]:
 
 
 def _umask() -> int:
-    """That of the process: os.umask() would change it for all threads to read it."""
-    with open("/proc/self/status", encoding="utf-8", errors="replace") as status:
+    """That of the process: os.umask() would change it for all threads to read it. The strictest where there is no /proc."""
+    found = None
+    with contextlib.suppress(OSError), open("/proc/self/status", encoding="utf-8", errors="replace") as status:
         found = re.search(r"^Umask:\s*([0-7]+)", status.read(), re.M)
     return int(found[1], 8) if found else 0o077

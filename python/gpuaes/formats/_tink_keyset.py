@@ -27,7 +27,7 @@ def arguments(keyset: str | bytes, key_id: int | None) -> dict[str, Any]:
         data = keys[number]["keyData"] if number in keys else None
         status = keys[number]["status"] if data else ""
         kind, value = (data["typeUrl"], base64.b64decode(data["value"], validate=True)) if data else ("", b"")
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
         raise ValueError("keyset is not one of Tink in JSON, or is encrypted: expected a cleartext keyset") from None
     if not data:
         raise ValueError(f"keyset has the keys {sorted(keys)}: expected the key {number}")
