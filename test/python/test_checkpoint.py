@@ -6,6 +6,7 @@ import json
 import os
 import re
 import struct
+import sys
 import tracemalloc
 
 import pytest
@@ -91,6 +92,14 @@ def test_pieces_are_waited_for_while_another_thread_uses_the_stream(key, path, c
     with cupy.cuda.ExternalStream(cuda_stream):
         checkpoint.load_file(path, key, package="cupy")
     assert [each is None for each in waited] == [True] * 2 + [False] * (len(waited) - 2) and len(waited) > 6
+
+
+def test_packages_that_are_missing_are_named(arrays, key, path, monkeypatch):
+    checkpoint.save_file(arrays, path, key)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"^package is 'torch', which cannot be imported \(.*torch.*\): expected an") as raised:
+        checkpoint.load_file(path, key)
+    assert isinstance(raised.value.__cause__, ImportError)
 
 
 def test_file_is_one_of_safetensors(arrays, key, path):

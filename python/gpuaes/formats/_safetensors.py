@@ -250,7 +250,12 @@ class Package:
         if name == "numpy" and device is not None:
             raise ValueError(f"device is {device!r}: expected None for numpy")
         self._name, self._device = name, device
-        self._module = importlib.import_module(name)
+        try:
+            self._module = importlib.import_module(name)
+        except ImportError as error:
+            raise ImportError(
+                f"package is {name!r}, which cannot be imported ({error}): expected an installed one of torch, cupy or numpy"
+            ) from error
         found = {kind: self._type(called) for kind, (_, called) in KINDS.items() if called}
         self._types = {kind: type_ for kind, type_ in found.items() if type_ is not None}
 
