@@ -150,9 +150,9 @@ def parse_object(text: Any, where: str) -> dict[str, Any]:
     """The pairs of JSON, none of whose objects has a name twice."""
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(found)) != len(found):
+        if len(made := dict(found)) != len(found):
             raise ValueError("a name is there twice")
-        return dict(found)
+        return made
 
     try:
         text = text if isinstance(text, str) else text.decode()
