@@ -1,7 +1,7 @@
 """Types of arguments and results, by which mypy and pyright check calls of the package. Nothing looks at them at run time.
 
-A function that returns bytes for bytes, and for an array one of the same package, has four overloads: with `out`, for an
-array whose type names its elements, for any other array, and for the rest.
+A function that returns bytes for bytes, and for an array one of the same package, has overloads: with `out`, for an array
+of a package, which ElementsArray tells, for other arrays, whose package is not known, and for the rest.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -41,12 +41,12 @@ class DLPackArray(Protocol):
 
 
 class ElementsArray(Protocol[_T_co]):
-    """An array of NumPy or JAX, whose type may name that of its elements, which a result of bytes must not repeat: _T_co is
-    the array with elements of any type."""
+    """An array of PyTorch, CuPy, NumPy or JAX. Its type may name that of its elements, which a result of bytes must not
+    repeat: _T_co is the array with elements of any type."""
 
     @property
     def dtype(self) -> Any: ...
-    def view(self, dtype: str, /) -> _T_co: ...
+    def view(self, dtype: Any, /) -> _T_co: ...
 
 
 Array = Union[CudaArray, DLPackArray, ElementsArray[Any]]
@@ -54,8 +54,6 @@ Data = Union[Buffer, Array]
 """What has memory. Whether it can be written, and whether it is of a device, is not part of its type."""
 
 ArrayT = TypeVar("ArrayT", bound=Array)
-OtherT = TypeVar("OtherT", bound=Union[CudaArray, DLPackArray])
-"""For an overload behind that of ElementsArray."""
 DataT = TypeVar("DataT", bound=Data)
 
 

@@ -17,10 +17,11 @@ from typing import Any, overload
 
 from . import _gcm, _library, _memory
 from ._arguments import host_memory, secret_key, small_bytes, writable
+from ._driver import DeviceMemory
 from ._gcm import TAG_BYTES
 from ._memory import Memory
 from ._owner import Unique
-from ._types import Buffer, Data, DataT, ElementsArray, OtherT, T
+from ._types import Buffer, CudaArray, Data, DataT, DLPackArray, ElementsArray, T
 from .errors import GpuaesError, InvalidTag
 
 __all__ = ["AESGCM"]
@@ -36,8 +37,9 @@ class AESGCM(Unique):
 
     `data` is bytes, or anything else with memory in one piece: a tensor of PyTorch, an array of CuPy, NumPy or JAX,
     whatever has the buffer protocol, `__cuda_array_interface__` or DLPack. Its bytes count, whatever their type.
-    Results are of the same package and on the same device, with elements of one byte; bytes for bytes. A sealed
-    message is the ciphertext, followed by the tag.
+    Results are of the same package and on the same device, with elements of one byte; bytes for bytes. For what is of no
+    package known here they are a gpuaes.DeviceMemory, or bytes of the host. A sealed message is the ciphertext, followed
+    by the tag.
 
     A nonce has 8 to 128 bytes, best 12, and *must never be used twice with one key*. Nonce and `associated_data` are
     bytes of the host.
@@ -80,7 +82,11 @@ class AESGCM(Unique):
     @overload
     def encrypt(self, nonce: Data, data: ElementsArray[T], associated_data: Data | None = None, *, out: None = None) -> T: ...
     @overload
-    def encrypt(self, nonce: Data, data: OtherT, associated_data: Data | None = None, *, out: None = None) -> OtherT: ...
+    def encrypt(self, nonce: Data, data: CudaArray, associated_data: Data | None = None, *, out: None = None) -> DeviceMemory: ...
+    @overload
+    def encrypt(
+        self, nonce: Data, data: DLPackArray, associated_data: Data | None = None, *, out: None = None
+    ) -> DeviceMemory | bytes: ...
     @overload
     def encrypt(self, nonce: Data, data: Buffer, associated_data: Data | None = None, *, out: None = None) -> bytes: ...
     def encrypt(self, nonce: Data, data: Any, associated_data: Data | None = None, *, out: Any = None) -> Any:
@@ -114,7 +120,11 @@ class AESGCM(Unique):
     @overload
     def decrypt(self, nonce: Data, data: ElementsArray[T], associated_data: Data | None = None, *, out: None = None) -> T: ...
     @overload
-    def decrypt(self, nonce: Data, data: OtherT, associated_data: Data | None = None, *, out: None = None) -> OtherT: ...
+    def decrypt(self, nonce: Data, data: CudaArray, associated_data: Data | None = None, *, out: None = None) -> DeviceMemory: ...
+    @overload
+    def decrypt(
+        self, nonce: Data, data: DLPackArray, associated_data: Data | None = None, *, out: None = None
+    ) -> DeviceMemory | bytes: ...
     @overload
     def decrypt(self, nonce: Data, data: Buffer, associated_data: Data | None = None, *, out: None = None) -> bytes: ...
     def decrypt(self, nonce: Data, data: Any, associated_data: Data | None = None, *, out: Any = None) -> Any:

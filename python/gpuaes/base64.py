@@ -17,9 +17,10 @@ from typing import Any, overload
 
 from . import _driver, _library, _memory, _policy
 from ._arguments import writable
+from ._driver import DeviceMemory
 from ._library import OK, lib
 from ._memory import Memory
-from ._types import Buffer, Data, DataT, ElementsArray, OtherT, T
+from ._types import Buffer, CudaArray, Data, DataT, DLPackArray, ElementsArray, T
 from .errors import GpuaesError
 
 __all__ = ["decode", "encode"]
@@ -36,14 +37,16 @@ def encode(data: Data, *, out: DataT) -> DataT: ...
 @overload
 def encode(data: ElementsArray[T], *, out: None = None) -> T: ...
 @overload
-def encode(data: OtherT, *, out: None = None) -> OtherT: ...
+def encode(data: CudaArray, *, out: None = None) -> DeviceMemory: ...
+@overload
+def encode(data: DLPackArray, *, out: None = None) -> DeviceMemory | bytes: ...
 @overload
 def encode(data: Buffer, *, out: None = None) -> bytes: ...
 def encode(data: Any, *, out: Any = None) -> Any:
     """Returns the text of `data`, as base64.b64encode() does: bytes for bytes, for an array one of the same package and
     on the same device, with elements of one byte.
 
-    `data` is what gpuaes.aead.AESGCM takes. With `out`, a writable array of as many bytes as the text, apart from
+    `data` is what gpuaes.aead.AESGCM takes, and the text what it returns for that. With `out`, a writable array of as many bytes as the text, apart from
     `data`, the text is written there, and `out` is returned.
     """
     memory = _memory.view(data)
@@ -66,7 +69,9 @@ def decode(data: Data, *, out: DataT) -> DataT: ...
 @overload
 def decode(data: ElementsArray[T], *, out: None = None) -> T: ...
 @overload
-def decode(data: OtherT, *, out: None = None) -> OtherT: ...
+def decode(data: CudaArray, *, out: None = None) -> DeviceMemory: ...
+@overload
+def decode(data: DLPackArray, *, out: None = None) -> DeviceMemory | bytes: ...
 @overload
 def decode(data: Buffer, *, out: None = None) -> bytes: ...
 def decode(data: Any, *, out: Any = None) -> Any:

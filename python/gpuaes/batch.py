@@ -26,12 +26,13 @@ from typing import Any, Callable, Generic, Iterable, Sequence, SupportsIndex, Ty
 from . import _driver, _library, _memory
 from ._arguments import KEY_BYTES, byte_strings, integers, place, secret_key
 from ._columns import are_apart, column, each, edges, equal, every, greatest, repeated
+from ._driver import DeviceMemory
 from ._libcrypto import SecretBytes
 from ._library import BLOCK, OK, lib
 from ._memory import Memory
 from ._owner import Owner
 from ._places import Pieces, Places, check_apart, check_overlaps, places_between, places_of
-from ._types import ArrayT, Data, DeviceT, Keys, Numbers, OutT
+from ._types import CudaArray, Data, DeviceT, DLPackArray, ElementsArray, Keys, Numbers, OutT, T
 from .errors import GpuaesError, InvalidTag
 
 __all__ = ["Batch", "Pieces"]
@@ -78,15 +79,29 @@ class Batch(Owner, Generic[OutT, DeviceT]):
 
     @overload
     def __init__(
-        self: Batch[list[ArrayT], ArrayT],
-        mode: str, keys: Keys, messages: list[ArrayT] | tuple[ArrayT, ...], *, encrypt: bool, offsets: None = ...,
+        self: Batch[list[T], T],
+        mode: str, keys: Keys, messages: Sequence[ElementsArray[T]], *, encrypt: bool, offsets: None = ...,
         ivs: Strings | None = ..., aad: Sequence[Data] | None = ..., tags: Strings | None = ...,
         tag_bytes: int = ..., key_numbers: Numbers | None = ..., out: None = ...,
     ) -> None: ...  # fmt: skip
     @overload
     def __init__(
-        self: Batch[ArrayT, ArrayT],
-        mode: str, keys: Keys, messages: ArrayT, *, encrypt: bool, offsets: Iterable[SupportsIndex],
+        self: Batch[T, T],
+        mode: str, keys: Keys, messages: ElementsArray[T], *, encrypt: bool, offsets: Iterable[SupportsIndex],
+        ivs: Strings | None = ..., aad: Sequence[Data] | None = ..., tags: Strings | None = ...,
+        tag_bytes: int = ..., key_numbers: Numbers | None = ..., out: None = ...,
+    ) -> None: ...  # fmt: skip
+    @overload
+    def __init__(
+        self: Batch[list[DeviceMemory], DeviceMemory],
+        mode: str, keys: Keys, messages: Sequence[CudaArray | DLPackArray], *, encrypt: bool, offsets: None = ...,
+        ivs: Strings | None = ..., aad: Sequence[Data] | None = ..., tags: Strings | None = ...,
+        tag_bytes: int = ..., key_numbers: Numbers | None = ..., out: None = ...,
+    ) -> None: ...  # fmt: skip
+    @overload
+    def __init__(
+        self: Batch[DeviceMemory, DeviceMemory],
+        mode: str, keys: Keys, messages: CudaArray | DLPackArray, *, encrypt: bool, offsets: Iterable[SupportsIndex],
         ivs: Strings | None = ..., aad: Sequence[Data] | None = ..., tags: Strings | None = ...,
         tag_bytes: int = ..., key_numbers: Numbers | None = ..., out: None = ...,
     ) -> None: ...  # fmt: skip

@@ -40,7 +40,7 @@ from ._library import RANDOM_UNIFORM_BFLOAT16, RANDOM_UNIFORM_FLOAT16, Random, l
 from ._libcrypto import SecretBytes
 from ._memory import Memory
 from ._owner import Owner
-from ._types import ArrayT, Data, DataT, Device, ElementsArray, Integers, OtherT, T
+from ._types import ArrayT, Data, DataT, Device, ElementsArray, Integers, T
 from .errors import GpuaesError
 
 __all__ = ["Generator"]
@@ -366,10 +366,6 @@ class Generator(Owner):
     ) -> T: ...
     @overload
     def randint(
-        self, low: SupportsIndex, high: SupportsIndex | None = ..., size: SupportsIndex = ..., *, like: OtherT
-    ) -> OtherT: ...
-    @overload
-    def randint(
         self, low: SupportsIndex, high: SupportsIndex | None = ..., size: SupportsIndex = ..., *, like: None = None
     ) -> Integers: ...
     def randint(
@@ -399,8 +395,6 @@ class Generator(Owner):
 
     @overload
     def permutation(self, n: SupportsIndex, *, like: ElementsArray[T]) -> T: ...
-    @overload
-    def permutation(self, n: SupportsIndex, *, like: OtherT) -> OtherT: ...
     @overload
     def permutation(self, n: SupportsIndex, *, like: None = None) -> Integers: ...
     def permutation(self, n: SupportsIndex, *, like: Any = None) -> Any:

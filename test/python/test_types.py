@@ -30,6 +30,7 @@ class device:
     def __init__(self, name: str) -> None: ...
 
 class Tensor:
+    dtype: Any
     def __dlpack__(self, *, stream: Any | None = -1, max_version: tuple[int, int] | None = None) -> Any: ...
     def __dlpack_device__(self) -> tuple[enum.IntEnum, int]: ...
     def __getitem__(self, index: Any) -> Tensor: ...
@@ -75,8 +76,15 @@ aes = AESGCM(b"")
 cipher = Cipher(algorithms.AES(b""), modes.CTR(b"")).encryptor()
 generator = Generator(7, torch.device("cuda"))
 tink = StreamingAead(b"")
+footer = {None: b""}
+class Named:
+    __cuda_array_interface__: dict[str, Any]
+class Given:
+    def __dlpack__(self, *, stream: Any = None) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: return 2, 0
 def calls(
-    tensor: torch.Tensor, floats: NDArray[numpy.float32], bits: NDArray[numpy.bool_], rows: jax.Array, memory: DeviceMemory
+    tensor: torch.Tensor, floats: NDArray[numpy.float32], bits: NDArray[numpy.bool_], rows: jax.Array, memory: DeviceMemory,
+    named: Named, given: Given
 ) -> None:
 """
 
@@ -90,15 +98,20 @@ aes.encrypt(bits, bits)                                            -> NDArray[An
 aes.encrypt(b"", rows)                                             -> jax.Array
 aes.encrypt(b"", tensor, b"")                                      -> torch.Tensor
 aes.encrypt(b"", memory)                                           -> DeviceMemory
+aes.encrypt(b"", named)                                            -> DeviceMemory
+aes.decrypt(b"", given)                                            -> DeviceMemory | bytes
 aes.encrypt(b"", tensor[:-16], out=tensor)                         -> torch.Tensor
 aes.decrypt(b"", b"", out=bytearray())                             -> bytearray
 aes.decrypt(tensor, tensor)                                        -> torch.Tensor
 aes.encrypt_into(b"", tensor, None, tensor)                        -> int
 base64.encode(b"")                                                 -> bytes
 base64.decode(tensor)                                              -> torch.Tensor
+base64.encode(named)                                               -> DeviceMemory
+base64.decode(given)                                               -> DeviceMemory | bytes
 cipher.update(b"")                                                 -> bytes
 cipher.update(floats)                                              -> NDArray[Any]
 cipher.update(tensor)                                              -> torch.Tensor
+cipher.update(given)                                               -> DeviceMemory | bytes
 cipher.update_into(tensor, tensor)                                 -> int
 generator.normal_(tensor, 0, 2.5)                                  -> torch.Tensor
 generator.uniform_(floats)                                         -> NDArray[numpy.float32]
@@ -115,12 +128,19 @@ Batch("GCM", b"", [tensor], encrypt=True, ivs=[b""]).status        -> torch.Tens
 Batch("CTR", [b""], tensor, encrypt=True, offsets=numpy.arange(2)).out   -> torch.Tensor
 Batch("ECB", b"", Pieces(tensor, range(2), 16), encrypt=True, out=[tensor]).out   -> list[torch.Tensor]
 Batch("ECB", b"", memory, encrypt=True, offsets=[0, 16]).not_authentic()   -> list[int]
+Batch("GCM", b"", [named], encrypt=True, ivs=[b""]).out            -> list[DeviceMemory]
+Batch("ECB", b"", given, encrypt=True, offsets=[0, 16]).status     -> DeviceMemory
 lmcache.encrypt(b"", tensor, [1, 2])                               -> torch.Tensor
 lmcache.decrypt([b""], tensor, numpy.arange(2), out=bytearray())   -> bytearray
+lmcache.decrypt(b"", given, [1, 2])                                -> DeviceMemory
+tink.encrypt(named)                                                -> DeviceMemory
 tink.encrypt(tensor, b"")                                          -> torch.Tensor
 tink.decrypt(tensor, out=memory)                                   -> DeviceMemory
 parquet.decrypt(b"", {None: b"", "a": b""}).file                   -> bytearray
 parquet.decrypt(b"", lambda column, metadata: None, like=tensor).file   -> torch.Tensor
+parquet.decrypt(b"", footer, like=floats).file                     -> NDArray[Any]
+parquet.decrypt(named, footer).file                                -> bytearray | DeviceMemory
+parquet.decrypt(b"", footer, like=given).file                      -> DeviceMemory
 checkpoint.load_file("", b"", device="cuda")                       -> dict[str, torch.Tensor]
 cryptotensors.load_file("", b"", b"", allow_plain=True)["a"]       -> torch.Tensor
 gpuaes.random.Generator(b"").state()                               -> bytes
@@ -155,6 +175,7 @@ generator.normal_like(b"")
 generator.random_(tensor, 0.5)
 generator.randint(0.5)
 generator.randint(0, 6, 7, like=b"")
+generator.randint(0, 6, 7, like=memory)
 generator.bytes("7")
 generator.set_state("text")
 Batch("GCM", "key", [tensor], encrypt=True)

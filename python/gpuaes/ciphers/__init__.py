@@ -23,12 +23,12 @@ from typing import Any, overload
 from .. import _driver, _fork, _library, _memory, _policy
 from .._arguments import place as place_words
 from .._arguments import small_bytes
-from .._driver import Lane
+from .._driver import DeviceMemory, Lane
 from .._library import BLOCK, OK, lib
 from .._libcrypto import CpuCipher
 from .._memory import Memory
 from .._owner import Owner
-from .._types import Buffer, Data, ElementsArray, OtherT, T
+from .._types import Buffer, CudaArray, Data, DLPackArray, ElementsArray, T
 from ..errors import AlreadyFinalized, GpuaesError
 from . import algorithms, modes
 from .algorithms import AES
@@ -135,11 +135,13 @@ class CipherContext(Owner):
     @overload
     def update(self, data: ElementsArray[T]) -> T: ...
     @overload
-    def update(self, data: OtherT) -> OtherT: ...
+    def update(self, data: CudaArray) -> DeviceMemory: ...
+    @overload
+    def update(self, data: DLPackArray) -> DeviceMemory | bytes: ...
     @overload
     def update(self, data: Buffer) -> bytes: ...
     def update(self, data: Any) -> Any:
-        """Returns the next piece of the result, of the package and on the device of `data`; bytes for bytes."""
+        """Returns the next piece of the result, as AESGCM does: of the package of `data`; bytes for bytes."""
         memory = _memory.view(data)
         with _Call(self), self._lock:
             count = self._count(memory)

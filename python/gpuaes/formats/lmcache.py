@@ -19,8 +19,9 @@ from typing import Any, overload
 
 from .. import _driver, _memory
 from .._columns import Column, are_apart, each, edges, greatest, least
+from .._driver import DeviceMemory
 from .._places import check_apart, row
-from .._types import Data, DataT, ElementsArray, Keys, Numbers, OtherT, T
+from .._types import CudaArray, Data, DataT, DLPackArray, ElementsArray, Keys, Numbers, T
 from ..batch import Batch, Pieces
 
 __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
@@ -63,9 +64,9 @@ def encrypt(
 ) -> T: ...  # fmt: skip
 @overload
 def encrypt(
-    keys: Keys, blocks: OtherT, sizes: Numbers,
+    keys: Keys, blocks: CudaArray | DLPackArray, sizes: Numbers,
     *, key_numbers: Numbers | None = ..., out: None = None, places: Numbers | None = ...,
-) -> OtherT: ...  # fmt: skip
+) -> DeviceMemory: ...  # fmt: skip
 def encrypt(
     keys: Keys,
     blocks: Any,
@@ -135,9 +136,9 @@ def decrypt(
 ) -> T: ...  # fmt: skip
 @overload
 def decrypt(
-    keys: Keys, frames: OtherT, sizes: Numbers,
+    keys: Keys, frames: CudaArray | DLPackArray, sizes: Numbers,
     *, key_numbers: Numbers | None = ..., out: None = None, places: Numbers | None = ...,
-) -> OtherT: ...  # fmt: skip
+) -> DeviceMemory: ...  # fmt: skip
 def decrypt(
     keys: Keys,
     frames: Any,

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Generic, Iterable, Mapping, NamedTuple, S
 
 from .. import _memory
 from .._arguments import small_bytes
-from .._types import ArrayT, Buffer, Data
+from .._driver import DeviceMemory
+from .._types import Buffer, CudaArray, Data, DLPackArray, ElementsArray, T
 from ._parquet_file import File, FindKey, Page
 from ._parquet_footer import PREFIX_MOST, RefusedFile
 from ._parquet_keys import KmsKeys
@@ -49,19 +50,32 @@ else:  # of Python 3.10, which gives a NamedTuple no other base
 
 _BYTES_OF_A_COPY = 1 << 16  # that the host sends in the time of a copy of few bytes
 
-Keys = Union[FindKey, Mapping[Union[str, None], Union[Data, None]], Mapping[str, Union[Data, None]], Data]
+Keys = Union[
+    FindKey, Mapping[Union[str, None], Union[Data, None]], Mapping[str, Union[Data, None]],
+    Mapping[None, Union[Data, None]], Data,
+]  # fmt: skip
 
 
 @overload
 def decrypt(
-    data: Data, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: ArrayT,
+    data: Data, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: ElementsArray[T],
     unauthenticated_pages: bool = ...,
-) -> Plain[ArrayT]: ...
+) -> Plain[T]: ...
 @overload
 def decrypt(
-    data: ArrayT, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: None = ...,
+    data: Data, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: CudaArray | DLPackArray,
     unauthenticated_pages: bool = ...,
-) -> Plain[bytearray | ArrayT]: ...
+) -> Plain[DeviceMemory]: ...
+@overload
+def decrypt(
+    data: ElementsArray[T], keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: None = ...,
+    unauthenticated_pages: bool = ...,
+) -> Plain[bytearray | T]: ...
+@overload
+def decrypt(
+    data: CudaArray | DLPackArray, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ...,
+    like: None = ..., unauthenticated_pages: bool = ...,
+) -> Plain[bytearray | DeviceMemory]: ...
 @overload
 def decrypt(
     data: Buffer, keys: Keys, *, columns: Iterable[str] | None = ..., aad_prefix: Data = ..., like: None = ...,

@@ -22,11 +22,12 @@ from typing import Any, overload
 
 from .. import _driver, _libcrypto, _library, _memory
 from .._arguments import host_memory, small_bytes, writable
+from .._driver import DeviceMemory
 from .._gcm import TAG_BYTES
 from .._libcrypto import SecretBytes
 from .._memory import Memory
 from .._owner import Owner
-from .._types import AnyPath, Array, Data, DataT, ElementsArray, OtherT, Path, T
+from .._types import AnyPath, Array, CudaArray, Data, DataT, DLPackArray, ElementsArray, Path, T
 from ..errors import GpuaesError, InvalidTag
 from . import _tink_files, _tink_keyset
 from ._files import replacing
@@ -105,7 +106,7 @@ class StreamingAead(Owner):
     @overload
     def encrypt(self, data: ElementsArray[T], aad: Data = b"", *, out: None = None) -> T: ...
     @overload
-    def encrypt(self, data: OtherT, aad: Data = b"", *, out: None = None) -> OtherT: ...
+    def encrypt(self, data: CudaArray | DLPackArray, aad: Data = b"", *, out: None = None) -> DeviceMemory: ...
     def encrypt(self, data: Any, aad: Data = b"", *, out: Any = None) -> Any:
         """Returns the stream with the bytes of `data`, an array in memory of a device, in a new array or in `out`. All is
         queued on the current stream of the array's package; does not wait for it."""
@@ -129,7 +130,7 @@ class StreamingAead(Owner):
     @overload
     def decrypt(self, data: ElementsArray[T], aad: Data = b"", *, out: None = None) -> T: ...
     @overload
-    def decrypt(self, data: OtherT, aad: Data = b"", *, out: None = None) -> OtherT: ...
+    def decrypt(self, data: CudaArray | DLPackArray, aad: Data = b"", *, out: None = None) -> DeviceMemory: ...
     def decrypt(self, data: Any, aad: Data = b"", *, out: Any = None) -> Any:
         """Returns the text of a stream, which is in memory of a device, in a new array or in `out`. Waits. Raises
         InvalidTag where a segment is not authentic, or the stream is truncated; all of `out` is zeros then."""
