@@ -1,4 +1,4 @@
-"""Each block of Python in docs/python.md and python/README.md is a program that runs.
+"""Each block of Python in these pages is a program that runs, and docs/python.md has all public names.
 
 What it imports of CuPy is the stand-in on the emulator (see conftest.py); a block that wants another package skips
 where that is not installed.
@@ -15,7 +15,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("gpuaes", exc_type=ImportError)
+gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = TOP / "docs" / "examples"
@@ -23,7 +23,7 @@ STAND_INS = {"cupy"}
 
 
 def blocks():
-    for page in "docs/python.md", "python/README.md":
+    for page in "docs/python.md", "docs/formats-lmcache.md", "python/README.md":
         text = (TOP / page).read_text(encoding="utf-8")
         for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S):
             line = text.count("\n", 0, found.start()) + 2
@@ -31,7 +31,13 @@ def blocks():
 
 
 def test_there_are_blocks():
-    assert len(list(blocks())) >= 8
+    assert len(list(blocks())) >= 8 and any("lmcache" in block.id for block in blocks())
+
+
+def test_public_names_are_described():
+    page = (TOP / "docs/python.md").read_text(encoding="utf-8")
+    names = [*gpuaes.__all__, *vars(gpuaes.random.Generator), *vars(gpuaes.Batch)]
+    assert [name for name in names if name[0] != "_" and not re.search(rf"\b{name}\b", page)] == []
 
 
 @pytest.mark.parametrize("line, block", list(blocks()))
