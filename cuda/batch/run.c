@@ -464,10 +464,10 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
     drv_result r = wipe(batch);
     if (r != DRV_SUCCESS) {
         (void)device_fault(batch->device, "cuMemsetD8Async", r); /* the result itself is right */
-        (void)wipe(batch);
+        r = wipe(batch);
         stream_set_cleanse_staging(batch->device, batch->set);
     }
-    return end(batch, 0);
+    return end(batch, r == DRV_OUT_OF_MEMORY); /* its device memory may hold text: it is nobody's */
 }
 
 /*

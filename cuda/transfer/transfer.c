@@ -239,6 +239,8 @@ static void end(struct transfer *t, drv_result r)
     }
     if (!lost && failed)
         stream_set_cleanse_staging(device, t->set);
+    if (begun && r == DRV_OUT_OF_MEMORY) /* its device memory may hold text: it is nobody's */
+        lost = 1;
     stream_set_return(device, t->set, lost);
 }
 
