@@ -483,13 +483,14 @@ static void check_fixed_iv_in_mid_message(const OSSL_PARAM params[])
     EVP_CIPHER_CTX_free(reference);
 }
 
+#define OCTETS(name, bytes, size) OSSL_PARAM_construct_octet_string(name, bytes, size)
+#define SIZE(name, value) OSSL_PARAM_construct_size_t(name, value)
+
 static void check_refused_parameters(void)
 {
     static unsigned char record[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3, 0, 80}, short_record[13];
     unsigned char fixed[4] = "abc", zeros[TAG] = {0}, *text_value = fixed;
     size_t twelve = 12, sixteen = 16, zero = 0;
-#define OCTETS(name, bytes, size) OSSL_PARAM_construct_octet_string(name, bytes, size)
-#define SIZE(name, value) OSSL_PARAM_construct_size_t(name, value)
     const struct {
         const char *what;
         OSSL_PARAM params[3];
@@ -516,6 +517,92 @@ static void check_refused_parameters(void)
         check_in_mid_message(rows[i / 2].what, i % 2 != 0, rows[i / 2].params);
     check_in_mid_message("a fixed part of the IV, and a tag", 0, fixed_iv);
     check_fixed_iv_in_mid_message(fixed_iv);
+}
+
+/* ---- IVs that the context counts, in mid-message ---------------------------------------- */
+
+static int control(int what, int n, const void *value)
+{
+    unsigned char bytes[SIDES][IV_MOST] = {{0}};
+    int result[SIDES];
+    for (int side = 0; side < SIDES; side++) {
+        if (value != NULL)
+            memcpy(bytes[side], value, n < 0 ? 12 : (size_t)n);
+        result[side] = EVP_CIPHER_CTX_ctrl(contexts[side], what, n, bytes[side]);
+    }
+    return agree("control", result[OURS], result[THEIRS]) &&
+           agree("what it writes", memcmp(bytes[OURS], bytes[THEIRS], sizeof bytes[OURS]), 0);
+}
+
+/* A message with text, in a context that counts IVs from the one that it was given on. */
+static int begin_counted(int encrypt)
+{
+    static const unsigned char whole[12] = "fixed part!";
+    const EVP_CIPHER *const cipher[SIDES] = {ciphers[2][OURS], ciphers[2][THEIRS]};
+    return restart() && init(cipher, key, NULL, encrypt) &&
+           control(EVP_CTRL_AEAD_SET_IV_FIXED, -1, whole) && init(NULL, NULL, iv, encrypt) &&
+           update(0, 5000, PAGEABLE, PAGEABLE, 0);
+}
+
+/* The rest of it, and another message. */
+static int goes_on(int encrypt)
+{
+    unsigned char tags[SIDES][TAG];
+    int done = 0;
+    return update(5000, 2000, PAGEABLE, PAGEABLE, 0) && set_tag(tag, TAG) && final(&done) &&
+           get_tag(TAG, tags) && init(NULL, NULL, iv, encrypt) &&
+           update(0, 3000, PAGEABLE, PAGEABLE, 0) && final(&done);
+}
+
+/* A decryption tells no tag. */
+static int get_counted_and_tag(void)
+{
+    unsigned char made[SIDES][8], tags[SIDES][TAG];
+    int result[SIDES];
+    for (int side = 0; side < SIDES; side++) {
+        OSSL_PARAM params[] = {OCTETS("tlsivgen", made[side], 8), OCTETS("tag", tags[side], TAG),
+                               OSSL_PARAM_construct_end()};
+        result[side] = EVP_CIPHER_CTX_get_params(contexts[side], params);
+    }
+    return agree("parameters", result[OURS], result[THEIRS]);
+}
+
+static void check_counted_iv_in_mid_message(void)
+{
+    unsigned char inverse[8] = "inverse", zeros[TAG] = {0};
+    const OSSL_PARAM refused[] = {OCTETS("tag", zeros, 0), OCTETS("tlsivinv", inverse, 8),
+                                  OSSL_PARAM_construct_end()};
+    static unsigned char record[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3, 0, 80};
+    size_t sixteen = 16, zero = 0;
+    /* OpenSSL 3.2 to 3.5 sets them in this order, others in one of their own. */
+    const struct {
+        const char *what;
+        OSSL_PARAM params[3];
+    } rows[] = {
+        {"a fixed part", {OCTETS("tlsivinv", inverse, 8), OCTETS("tlsivfixed", zeros, 4)}},
+        {"TLS data", {OCTETS("tlsivinv", inverse, 8), OCTETS("tlsaad", record, 13)}},
+        {"TLS data that are too short",
+         {OCTETS("tlsivinv", inverse, 8), OCTETS("tlsaad", record, 12)}},
+        {"another length", {OCTETS("tlsivinv", inverse, 8), SIZE("ivlen", &sixteen)}},
+        {"a length of 0", {OCTETS("tlsivinv", inverse, 8), SIZE("ivlen", &zero)}},
+        {"a wrong tag", {OCTETS("tlsivinv", inverse, 8), OCTETS("tag", zeros, 0)}},
+    };
+    for (int encrypt = 0; encrypt < 2; encrypt++) {
+        const char *way = encrypt ? "encryption" : "decryption";
+        tap_ok(begin_counted(encrypt) && control(EVP_CTRL_GCM_SET_IV_INV, 8, inverse) &&
+                   goes_on(encrypt),
+               "an inverse IV of a context that counts IVs in mid-message, %s", way);
+        tap_ok(begin_counted(encrypt) && set_both(refused) && goes_on(encrypt),
+               "one that is not reached, behind a wrong tag, %s", way);
+        tap_ok(begin_counted(encrypt) && control(EVP_CTRL_GCM_IV_GEN, 8, NULL) && goes_on(encrypt),
+               "an IV that is counted in mid-message, %s", way);
+        tap_ok(begin_counted(encrypt) && get_counted_and_tag() && goes_on(encrypt),
+               "an IV that is counted, and a tag that is asked for, %s", way);
+        /* An encryption makes the rest of an IV with a fixed part. */
+        for (size_t i = encrypt ? 1 : 0; i < sizeof rows / sizeof rows[0]; i++)
+            tap_ok(begin_counted(encrypt) && set_both(rows[i].params) && goes_on(encrypt),
+                   "an inverse IV, and %s, %s", rows[i].what, way);
+    }
 }
 
 /* An end without a tag takes what was told of a TLS record. */
@@ -765,6 +852,7 @@ int main(void)
     check_long_aad();
     check_given_up();
     check_refused_parameters();
+    check_counted_iv_in_mid_message();
     check_end_without_tag();
     check_behind_short_tag();
     check_given_up_on_stream();

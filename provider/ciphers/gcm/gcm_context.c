@@ -96,16 +96,17 @@ void *gcm_copy(void *context)
 
 /* ---- Setting parameters ------------------------------------------------------------- */
 
+static int names(const OSSL_PARAM params[], const char *name)
+{
+    return OSSL_PARAM_locate_const(params, name) != NULL;
+}
+
 /* TLS records, and IVs that the default provider counts: such messages are the CPU's. */
 static int names_tls(const OSSL_PARAM params[])
 {
-    static const char *const names[] = {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD,
-                                        OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED,
-                                        OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (OSSL_PARAM_locate_const(params, names[i]) != NULL)
-            return 1;
-    return 0;
+    return names(params, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD) ||
+           names(params, OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED) ||
+           names(params, OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV);
 }
 
 static int read_own(const struct gcm_context *c, const OSSL_PARAM params[],
@@ -137,10 +138,9 @@ static int apply_own(struct gcm_context *c, const struct device_params *d)
 }
 
 /* Whether they end a message that a GPU does, also where they are refused as a whole. */
-static int leaves_gpu(const struct gcm_context *c, const OSSL_PARAM params[])
+static int leaves_gpu(struct gcm_context *c, const OSSL_PARAM params[])
 {
-    int names_any =
-        names_tls(params) || OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_IVLEN) != NULL;
+    int names_any = names_tls(params) || names(params, OSSL_CIPHER_PARAM_IVLEN);
     return names_any && !gcm_cpu_goes_on(c, params);
 }
 
@@ -256,10 +256,10 @@ static int get_params(struct gcm_context *c, OSSL_PARAM params[])
 {
     if (is_known(c, params) && OSSL_PARAM_set_size_t(params, c->iv_bytes))
         return 1;
-    /* Makes an IV, and begins a message. */
     int ok = c->cipher->cpu.get_ctx_params(c->cpu, params);
-    if (OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) != NULL &&
-        (ok || c->side != GCM_BY_GPU))
+    /* Makes an IV, and begins a message, also where a parameter after it is refused. */
+    if (names(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) &&
+        (c->side != GCM_BY_GPU || gcm_cpu_has_begun(c)))
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     return ok && device_params_write(params, c->device_memory,
                                      c->stream.binding != NULL ? &c->stream.handle : NULL);

@@ -123,8 +123,30 @@ static int begin_ctr(struct gcm_context *c, const unsigned char counter[GPUAES_B
 
 /* ---- Parameters ------------------------------------------------------------------------ */
 
+/*
+ * Sets *counts to whether the message's context counts IVs: one that does takes the rest of an IV,
+ * here all of its own, and begins a message, which is ended in turn. An encryption never takes it.
+ */
+static int learn_counting(struct gcm_context *c, unsigned char *iv, size_t iv_bytes, int *counts)
+{
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, iv, iv_bytes),
+        OSSL_PARAM_construct_end()};
+    *counts = c->cipher->cpu.set_ctx_params(c->cpu, params);
+    return !*counts || end_message(c);
+}
+
+/* Has a context count IVs: a fixed part of -1 bytes is the whole of an IV. */
+static int begin_counting(const struct cpu_cipher *cpu, void *context, unsigned char *iv)
+{
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, iv, (size_t)-1),
+        OSSL_PARAM_construct_end()};
+    return cpu->set_ctx_params(context, params);
+}
+
 /* The keystream from the second byte of a message on, in whose middle parameters are set. */
-static int stream_after(const struct gcm_context *c, const unsigned char *iv, size_t iv_bytes,
+static int stream_after(const struct gcm_context *c, unsigned char *iv, size_t iv_bytes, int counts,
                         const OSSL_PARAM params[], unsigned char stream[GPUAES_BLOCK])
 {
     const struct cpu_cipher *cpu = &c->cipher->cpu;
@@ -134,6 +156,7 @@ static int stream_after(const struct gcm_context *c, const unsigned char *iv, si
         return 0;
     memset(stream, 0, GPUAES_BLOCK);
     int ok = cpu_set_size(cpu, context, OSSL_CIPHER_PARAM_IVLEN, iv_bytes) &&
+             (!counts || begin_counting(cpu, context, iv)) &&
              (c->encrypting ? cpu->encrypt_init : cpu->decrypt_init)(
                  context, c->key, c->cipher->key_bytes, iv, iv_bytes, NULL) &&
              cpu->update(context, stream, &written, GPUAES_BLOCK, stream, 1);
@@ -145,17 +168,27 @@ static int stream_after(const struct gcm_context *c, const unsigned char *iv, si
     return ok;
 }
 
-int gcm_cpu_goes_on(const struct gcm_context *c, const OSSL_PARAM params[])
+int gcm_cpu_goes_on(struct gcm_context *c, const OSSL_PARAM params[])
 {
     unsigned char iv[IV_MOST], plain[GPUAES_BLOCK], changed[GPUAES_BLOCK];
     size_t iv_bytes = 0;
+    int counts;
     (void)ERR_set_mark();
-    int ok = get_iv(c, iv, &iv_bytes) && stream_after(c, iv, iv_bytes, NULL, plain) &&
-             stream_after(c, iv, iv_bytes, params, changed) &&
+    int ok = get_iv(c, iv, &iv_bytes) && learn_counting(c, iv, iv_bytes, &counts) &&
+             stream_after(c, iv, iv_bytes, counts, NULL, plain) &&
+             stream_after(c, iv, iv_bytes, counts, params, changed) &&
              memcmp(plain, changed, GPUAES_BLOCK) == 0;
     (void)ERR_pop_to_mark();
     OPENSSL_cleanse(plain, sizeof plain);
     OPENSSL_cleanse(changed, sizeof changed);
+    return ok;
+}
+
+int gcm_cpu_has_begun(struct gcm_context *c)
+{
+    (void)ERR_set_mark();
+    int ok = take_iv(c);
+    (void)ERR_pop_to_mark();
     return ok;
 }
 

@@ -38,8 +38,15 @@ int gcm_cpu_put_tag(struct gcm_context *context, const unsigned char *tag, size_
 
 /*
  * Whether the default provider goes on with a message that has had text after these parameters,
- * which it may refuse in part. Call it before they are set. It is tried on contexts of its own.
+ * which it may refuse in part. Call it before they are set, for a message that gcm_cpu_take() has
+ * ended. It is tried on contexts of its own.
  */
-int gcm_cpu_goes_on(const struct gcm_context *context, const OSSL_PARAM params[]);
+int gcm_cpu_goes_on(struct gcm_context *context, const OSSL_PARAM params[]);
+
+/*
+ * Whether the default provider's context, whose message gcm_cpu_take() has ended, has begun another
+ * since, with an IV that it counts. Not after data of a TLS record, which this takes.
+ */
+int gcm_cpu_has_begun(struct gcm_context *context);
 
 #endif
