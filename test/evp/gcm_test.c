@@ -711,6 +711,25 @@ static void check_made_ivs(void)
     }
 }
 
+/* What the default provider refused for want of an IV is in no tag, once there is one. */
+static void check_refused_additional_data(void)
+{
+    int n;
+    EVP_CIPHER_CTX *c = (restart(), contexts[OURS]);
+    tap_ok(EVP_DecryptInit_ex2(c, ciphers[2][OURS], key, NULL, NULL) &&
+               !EVP_DecryptUpdate(c, NULL, &n, aad, 9) &&
+               EVP_EncryptInit_ex2(c, NULL, NULL, NULL, NULL) && seals(c, 0, 5000) &&
+               EVP_CIPHER_CTX_get_original_iv(c, iv, 12) && opens(0, 5000),
+           "additional data that a decryption without an IV refused, and an encryption");
+    c = (restart(), contexts[OURS]);
+    tap_ok(EVP_EncryptInit_ex2(c, ciphers[2][OURS], key, NULL, NULL) &&
+               EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, 8, NULL) &&
+               !EVP_EncryptUpdate(c, NULL, &n, aad, 20) &&
+               EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, 12, NULL) && seals(c, 9, 5000) &&
+               EVP_CIPHER_CTX_get_original_iv(c, iv, 12) && opens(9, 5000),
+           "and those before an IV that is too short to be made");
+}
+
 /* The default provider must not touch device memory. */
 static void check_counted_iv_in_device_memory(void)
 {
@@ -857,6 +876,7 @@ int main(void)
     check_behind_short_tag();
     check_given_up_on_stream();
     check_made_ivs();
+    check_refused_additional_data();
     check_counted_iv_in_device_memory();
     check_tls();
     check_stream();

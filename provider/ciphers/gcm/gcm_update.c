@@ -220,21 +220,30 @@ long_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, uns
 }
 
 /*
- * The hot path: a few instructions, and a jump into the default provider. Text that is small makes
- * the message the CPU's. Additional data is the default provider's, unless it may be in device
- * memory, or comes after text that a GPU did.
+ * A call without output, mostly with additional data, which are the default provider's unless they
+ * may be in device memory or come after text that a GPU did. They are kept after it has taken them:
+ * it refuses them where it has no IV to use as yet, and may get one before another message begins.
  */
-static inline int is_hot(struct gcm_context *c, const unsigned char *out, const unsigned char *in,
-                         size_t in_bytes)
+__attribute__((noinline)) static int without_output(struct gcm_context *c,
+                                                    OSSL_FUNC_cipher_update_fn *cpu_function,
+                                                    size_t *out_bytes, size_t outsize,
+                                                    const unsigned char *in, size_t in_bytes)
 {
-    if (__builtin_expect(out == NULL, 0)) {
-        c->is_begun = 1;
-        if (c->small == 0 || c->device_memory)
-            return 0;
-        if (in != NULL)
-            gcm_keep_aad(c, in, in_bytes);
-        return 1;
-    }
+    c->is_begun = 1;
+    if (c->small == 0 || c->device_memory)
+        return long_update(c, cpu_function, NULL, out_bytes, outsize, in, in_bytes);
+    int ok = cpu_function(c->cpu, NULL, out_bytes, outsize, in, in_bytes);
+    if (ok && in != NULL)
+        gcm_keep_aad(c, in, in_bytes);
+    return ok;
+}
+
+/*
+ * The hot path: a few instructions, and a jump into the default provider. Text that is small makes
+ * the message the CPU's.
+ */
+static inline int is_hot(struct gcm_context *c, size_t in_bytes)
+{
     if (__builtin_expect(in_bytes >= c->small, 0))
         return 0;
     c->small = SIZE_MAX;
@@ -248,9 +257,10 @@ HOT int gcm_update(void *context, unsigned char *out, size_t *out_bytes, size_t 
 {
     struct gcm_context *c = context;
     OSSL_FUNC_cipher_update_fn *function = c->cipher->cpu.update;
-    return is_hot(c, out, in, in_bytes)
-               ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
-               : long_update(c, function, out, out_bytes, outsize, in, in_bytes);
+    if (__builtin_expect(out == NULL, 0))
+        return without_output(c, function, out_bytes, outsize, in, in_bytes);
+    return is_hot(c, in_bytes) ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
+                               : long_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
 HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
@@ -258,9 +268,10 @@ HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t 
 {
     struct gcm_context *c = context;
     OSSL_FUNC_cipher_cipher_fn *function = c->cipher->cpu.cipher;
-    return is_hot(c, out, in, in_bytes)
-               ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
-               : long_update(c, function, out, out_bytes, outsize, in, in_bytes);
+    if (__builtin_expect(out == NULL, 0))
+        return without_output(c, function, out_bytes, outsize, in, in_bytes);
+    return is_hot(c, in_bytes) ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
+                               : long_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
 /* A message that a GPU does. */
