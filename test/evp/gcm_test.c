@@ -777,6 +777,34 @@ static void check_tls(void)
     tap_ok(ok, "TLS records");
 }
 
+/* Told before an IV, which begins a record as it is. */
+static void check_tls_before_iv(void)
+{
+    unsigned char header[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3, 0, 0}, fixed[12] = "fixed part!";
+    enum { BYTES = 2000, RECORD = 8 + BYTES + TAG };
+    const EVP_CIPHER *const cipher[SIDES] = {ciphers[2][OURS], ciphers[2][THEIRS]};
+    unsigned char tags[SIDES][TAG];
+    int result[SIDES], done = 0;
+    header[11] = (8 + BYTES) >> 8;
+    header[12] = (8 + BYTES) & 255;
+    for (int ivs = 1; ivs < 3; ivs++) {
+        int ok = restart() && init(cipher, key, NULL, 1) &&
+                 control(EVP_CTRL_AEAD_SET_IV_FIXED, -1, fixed) &&
+                 control(EVP_CTRL_AEAD_TLS1_AAD, sizeof header, header);
+        for (int i = 0; i < ivs; i++)
+            ok = ok && init(NULL, i == 0 ? NULL : key, iv, 1);
+        for (int side = 0; side < SIDES; side++) {
+            memcpy(seen[side], text, RECORD);
+            result[side] = EVP_Cipher(contexts[side], seen[side], seen[side], RECORD);
+        }
+        tap_ok(ok && result[OURS] == RECORD && agree("record", result[OURS], result[THEIRS]) &&
+                   memcmp(seen[OURS], seen[THEIRS], RECORD) == 0 && init(NULL, NULL, iv, 1) &&
+                   update(0, 5000, PAGEABLE, PAGEABLE, 0) && final(&done) && done &&
+                   get_tag(TAG, tags),
+               "a TLS record, told before IVs: %d", ivs);
+    }
+}
+
 /* ---- CUDA streams ------------------------------------------------------------------- */
 
 static int tags_agree(EVP_CIPHER_CTX *c, const unsigned char expected[TAG])
@@ -879,6 +907,7 @@ int main(void)
     check_refused_additional_data();
     check_counted_iv_in_device_memory();
     check_tls();
+    check_tls_before_iv();
     check_stream();
     if (stand_in())
         tap_skip("the default provider stands in: it has no figures");

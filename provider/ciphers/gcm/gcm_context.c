@@ -153,8 +153,10 @@ static int set_params(struct gcm_context *c, const OSSL_PARAM params[])
     c->iv_bytes = 0;
     c->again = -1;
     int ok = c->cipher->cpu.set_ctx_params(c->cpu, params);
-    if (leaves)
+    if (leaves) {
         gcm_leave_to_cpu(c, CPU_UNSUITED);
+        c->is_tls |= names(params, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD);
+    }
     /* Some may have been set where others were refused. */
     ok = apply_own(c, &read) && ok;
     if (read.names_memory || read.names_stream)
@@ -175,12 +177,13 @@ static void ask_again(struct gcm_context *c)
 
 /*
  * An IV begins a message. So does a key, where the default provider has not used the IV before it;
- * else what it makes of that is its own.
+ * else what it makes of that is its own. After data of a TLS record the next call has that record,
+ * whatever IV comes between. Taking such a message over would use the data up.
  */
 static void begin_message(struct gcm_context *c, int has_iv)
 {
     int is_fresh = c->side == GCM_UNDECIDED && !c->is_begun;
-    c->side = has_iv || is_fresh ? GCM_UNDECIDED : GCM_BY_CPU;
+    c->side = (has_iv || is_fresh) && !c->is_tls ? GCM_UNDECIDED : GCM_BY_CPU;
     c->aad_bytes = 0;
     c->is_begun = 0;
 }

@@ -60,6 +60,7 @@ struct gcm_context {
     struct provider *provider;
     int encrypting, has_key;
     int device_memory; /* the parameter: pointers may be a device's */
+    int is_tls; /* it may hold data of a TLS record, which IVs do not end: the CPU's for good */
     struct stream stream;
     unsigned char key[32];
     int expanded;
