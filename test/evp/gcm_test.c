@@ -632,6 +632,12 @@ static void check_behind_short_tag(void)
     for (int side = 0; side < SIDES; side++)
         (void)EVP_CIPHER_CTX_ctrl(contexts[side], EVP_CTRL_AEAD_GET_TAG, TAG, tags[side]);
     tap_ok(ok && !memcmp(tags[OURS], tags[THEIRS], TAG), "what is behind a short tag");
+    for (size_t bytes = 1; bytes <= TAG; bytes += 3)
+        tap_ok(begin(2, 0) && set_tag(aad, TAG) && set_tag(aad + TAG, bytes) &&
+                   update(0, 5000, PAGEABLE, PAGEABLE, 0) && parameters_agree() &&
+                   init(NULL, NULL, NULL, 1) && get_tag(TAG, tags) && init(NULL, NULL, NULL, 0) &&
+                   final(&done),
+               "what is behind a tag of %zu bytes, of a longer one, in mid-message", bytes);
 }
 
 /* ---- Messages that are given up, on a stream --------------------------------------------- */

@@ -67,7 +67,7 @@ static int get_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK], size_
     if (!c->cipher->cpu.get_ctx_params(c->cpu, length) || *bytes > GPUAES_BLOCK)
         return 0;
     OSSL_PARAM octets[] = {
-        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, tag, *bytes),
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, tag, GPUAES_BLOCK),
         OSSL_PARAM_construct_end()};
     return turn(c, 1) && c->cipher->cpu.get_ctx_params(c->cpu, octets) && turn(c, c->encrypting);
 }
@@ -92,8 +92,9 @@ static int take_iv(struct gcm_context *c)
 /*
  * Ends its message without making a tag: a wrong record of TLS ends a message in every OpenSSL 3,
  * which refuses text from then on, until it has a new IV. The header of this record says that it
- * has no bytes, and none come. The header is put where a tag is, also one of an earlier message.
- * Returns 0 where text is not refused.
+ * has no bytes, and none come. The header is put where a tag is, also one of an earlier message, so
+ * all of it is put back: an application reads more of a tag than it gave. Returns 0 where text is
+ * not refused.
  */
 static int end_message(struct gcm_context *c)
 {
@@ -106,7 +107,9 @@ static int end_message(struct gcm_context *c)
     (void)ERR_set_mark();
     (void)c->cipher->cpu.set_ctx_params(c->cpu, params);
     (void)take_iv(c);
-    int ok = (!has_tag || gcm_cpu_put_tag(c, tag, tag_bytes)) && !take_iv(c);
+    int ok = (!has_tag ||
+              (gcm_cpu_put_tag(c, tag, GPUAES_BLOCK) && gcm_cpu_put_tag(c, tag, tag_bytes))) &&
+             !take_iv(c);
     (void)ERR_pop_to_mark();
     return ok;
 }

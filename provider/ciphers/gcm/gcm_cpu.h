@@ -25,8 +25,9 @@ int gcm_cpu_stream(struct gcm_context *context, unsigned char counter[GPUAES_BLO
                    unsigned char stream[GPUAES_BLOCK]);
 
 /*
- * Gets the tag of the default provider's context: the expected one of a decryption. Returns 0 where
- * it has none, without an error.
+ * Gets the tag of the default provider's context: the expected one of a decryption. It has `bytes`
+ * of the 16, and what the context had before behind them. Returns 0 where there is none, without an
+ * error.
  */
 int gcm_cpu_get_tag(struct gcm_context *context, unsigned char tag[GPUAES_BLOCK], size_t *bytes);
 
