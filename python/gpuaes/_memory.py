@@ -188,7 +188,7 @@ def _view_cupy(array: Any, cupy: Any, name: str) -> Memory:
     device = int(array.device.id)
     stream = cupy.cuda.get_current_stream(device)
     # A stream that CuPy did not make may be destroyed while the object exists: ExternalStream, Stream.from_external().
-    is_own = isinstance(stream, cupy.cuda.Stream) and not hasattr(stream, "_foreign_stream_ref")
+    is_own = isinstance(stream, cupy.cuda.Stream) and getattr(stream, "_foreign_stream_ref", None) is None
     return Memory(
         int(array.data.ptr), int(array.nbytes), device, _legacy(int(stream.ptr)), False, array, "cupy",
         stream if is_own else None,

@@ -250,7 +250,7 @@ def test_streams_of_cupy_that_it_did_not_make_have_no_owner(cupy, cuda_stream):
         assert _memory.view(array).stream_owner is own
         own._foreign_stream_ref = object()  # as Stream.from_external() of CuPy 14 does
         assert _memory.view(array).stream_owner is None
-        del own._foreign_stream_ref
+        own._foreign_stream_ref = None
     with cupy.cuda.ExternalStream(cuda_stream):
         memory = _memory.view(array)
     assert (memory.stream, memory.stream_owner) == (cuda_stream, None)
