@@ -75,16 +75,13 @@ bench: bench-programs
 CLEANFILES += bench.tsv bench.tsv.new
 
 # Makes all pages of the values of CARD in DOCS/benchmarks, and the figures. FROM=FOLDER: takes what
-# test/on_gpu measured there first. Of the sets OLDER, those that CARD lacks are taken from OLDER_CARD.
+# test/on_gpu measured there first.
 DOCS = $(srcdir)/docs
-CARD = h100
-OLDER_CARD = h200
-OLDER = programs tool
+CARD = h200
 FROM =
 need_gnuplot = @test -n '$(GNUPLOT)' || { echo '$@ needs gnuplot (Debian: gnuplot-nox)' >&2; exit 1; }
 # What there is of a card, the file of one GPU first.
-values_of = $$(cd '$(DOCS)/benchmarks' && for file in $(1).tsv $(1)-*.tsv \
-	$(foreach set,$(OLDER),$$(test -e $(1)-$(set).tsv || echo $(OLDER_CARD)-$(set).tsv)); do \
+values_of = $$(cd '$(DOCS)/benchmarks' && for file in $(1).tsv $(1)-*.tsv; do \
 	test ! -e "$$file" || echo '$(DOCS)/benchmarks/'"$$file"; done)
 # $(call make_page,template,page,card)
 make_page = $(PERL) $(srcdir)/bench/report --figures='$(DOCS)/benchmarks' \

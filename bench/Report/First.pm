@@ -81,7 +81,8 @@ sub faster
 {
     my (@lists) = @_;
     my $from = size_from(sub { $_[0]{ratio} >= 1.05 }, @lists);
-    return ($from ? 'From ' . size_text($from) . ' on' : 'There is no size from which on') . ' each mode is faster than the default provider; the largest update runs at '
+    return ($from ? 'From ' . size_text($from) . ' on' : 'There is no size from which on')
+        . ' CTR, GCM encryption and CBC decryption are each faster, out of place, than the default provider; the largest update runs at '
         . range(map { $_->[-1]{ours} } @lists) . ' GB/s, ' . range(map { $_->[-1]{ratio} } @lists) . ' times its rate';
 }
 
@@ -96,7 +97,7 @@ sub conclude_pageable
 {
     my @lists = updates('pageable') or return;
     my $worst = min(map { map { $_->{ratio} } @$_ } @lists);
-    return faster(@lists) . sprintf(', and no size is below %.2f of it.', floor($worst * 100) / 100);
+    return faster(@lists) . sprintf(', and no size of these three is below %.2f of it.', floor($worst * 100) / 100);
 }
 
 sub conclude_speed
@@ -104,8 +105,9 @@ sub conclude_speed
     my @rows = grep { $_->{ratio} } by_size(part => 'speed', threads => 1, operation => ['encrypt', 'decrypt']) or return;
     my @ahead = grep { ($_->{processor} // '') eq 'read-ahead' } @rows;
     my @others = map { $_->{ratio} } grep { ($_->{processor} // '') ne 'read-ahead' } @rows;
-    my $others = @others ? 'at ' . range(@others) . ' times' : '';
-    return "No update was combined with keystream of the GPU; all ran $others the default provider's rate." if !@ahead;
+    my @sorted = sort { $a <=> $b } @others;
+    my $others = @sorted ? sprintf('at %.2f times', $sorted[$#sorted / 2]) . (@sorted > 1 ? ' (' . range(@sorted) . ')' : '') : '';
+    return "No update was combined with keystream of the GPU; all ran $others the rate of the default provider." if !@ahead;
     return sprintf('CTR updates of %s to %s run at %s times the default provider\'s rate, the GPU\'s start included%s.',
         map({ size_text($_->{bytes}) } @ahead[0, -1]), range(map { $_->{ratio} } @ahead),
         $others && "; the CPU does shorter ones and other modes, $others its rate");
