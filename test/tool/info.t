@@ -173,12 +173,13 @@ my $library = join('', map { slurp($_) } glob("$source/cuda/*/*.c"));
 cmp_ok(scalar(@reasons), '>', 5, 'doctor: it knows reasons of the library');
 is(join('; ', grep { $library !~ /"\Q$_\E/ } @reasons), '', 'which the library has');
 SKIP: {
-    skip('this needs the emulator', 5) if !$on_emulator;
+    skip('this needs the emulator', 6) if !$on_emulator;
     foreach my $case (
         ['kernels that are too new', {GPUAES_EMULATOR => 'driver=11080'}, qr/the kernels need driver .* this driver is for CUDA 11\.8/, 'Install a newer driver, or build'],
         ['kernels that cannot be loaded', {GPUAES_EMULATOR => 'fault=cuModuleLoadData:1:209,fault=cuModuleLoadData:2:209'},
             qr/loading the kernels failed with CUDA error 209/, '"gpuaes info" begins with the architectures'],
         ['no device', {GPUAES_EMULATOR => 'devices=0'}, qr/no CUDA device/, '"nvidia-smi -L" lists'],
+        ['a kernel that there is not', {GPUAES_KERNEL => 'foo'}, qr/GPUAES_KERNEL is "foo", expected .*?/, 'Correct that variable, or'],
         ['devices that are not there', {GPUAES_DEVICES => 5}, qr/none of the devices that are set can be used/, 'GPUAES_DEVICES, or devices'],
         )
     {

@@ -108,7 +108,8 @@ foreach my $case (
     [['enc', '-aes-256-ecb', '--length', 17], qr/--length 17: expected a multiple of 16/],
     [['enc', '-aes-256-ctr', '-a', '--offset', 48], qr/--offset: not together with -a/],
     [['enc', '-aes-256-ecb', '--piece', '--offset', 16], qr/--piece: expected -aes-...-ctr/],
-    [['enc', '-aes-256-ctr', '--piece'], qr/--piece: expected --offset, too/],
+    [['enc', '-aes-256-ctr', '--piece'], qr/--piece: expected --offset as well/],
+    [['enc', '-aes-256-cbc', '--piece'], qr/--piece: expected -aes-...-ctr/],
     [['enc', '-aes-256-ctr', '--offset', '1x'], qr/--offset 1x: expected a whole number/],
     )
 {

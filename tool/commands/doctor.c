@@ -86,6 +86,7 @@ static const struct {
     {"none of the devices",
      "GPUAES_DEVICES, or devices in the configuration, names the GPUs that may be used; "
      "\"nvidia-smi -L\" lists those that there are."},
+    {"GPUAES_", "Correct that variable, or unset it."}, /* of the kernels, which no setting names */
 };
 
 static const char *advice(const char *why_not)

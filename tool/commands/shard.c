@@ -20,8 +20,12 @@ static int is_ctr(const struct cipher_job *job)
 int shard_check(const struct enc_options *o, const struct cipher_job *job)
 {
     const char *cipher = o->cipher;
+    if (o->is_piece && !is_ctr(job))
+        return complain("--piece: expected -aes-...-ctr; with -%s, the blocks before and behind "
+                        "are needed",
+                        cipher);
     if (o->is_piece && !o->is_shard)
-        return complain("--piece: expected --offset, too: where does the piece belong?");
+        return complain("--piece: expected --offset as well, which says where the piece begins");
     if (!o->is_shard)
         return 1;
     if (!cipher_is_parallel(job->cipher, job->encrypt))
@@ -34,10 +38,6 @@ int shard_check(const struct enc_options *o, const struct cipher_job *job)
     if (o->key == NULL && !o->decrypt && !o->no_salt && o->salt == NULL)
         return complain("--offset: expected -S, -nosalt, or -K and -iv, since all parts must have "
                         "the same salt");
-    if (o->is_piece && !is_ctr(job))
-        return complain("--piece: expected -aes-...-ctr; with -%s, the blocks before and behind "
-                        "are needed",
-                        cipher);
     if (!is_ctr(job) && o->offset % BLOCK != 0)
         return complain("--offset %llu: expected a multiple of %d, the block of -%s",
                         (unsigned long long)o->offset, BLOCK, cipher);
