@@ -270,6 +270,10 @@ static drv_result prepare(struct transfer *t)
         r = gcm_check(t->device, t->set->slots[0].stream);
     if (r == DRV_SUCCESS && job_is_on_device(t->job))
         r = stream_set_follow(t->device, t->set, t->needs.slots);
+    /* The CPU reads blocks of pinned input, and must wait for work that is queued on it. */
+    if (r == DRV_SUCCESS && t->set->follows && t->job->whole &&
+        t->job->in_memory.kind == GPUAES_PINNED)
+        r = stream_set_wait(t->device, t->set, &t->set->slots[0], NULL);
     return r;
 }
 

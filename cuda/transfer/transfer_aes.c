@@ -18,13 +18,11 @@ static const struct gpuaes_mode *mode_of(const struct transfer *t)
 
 /*
  * Each block needs the block of input before it, which may be overwritten in place, or belong to
- * the piece before. The CPU cannot read input in device memory, and must not read pinned input
- * where the output is device memory: work that the application has queued may still write it.
+ * the piece before. The CPU cannot read the input if that is device memory.
  */
 static int is_chained_on_device(const struct transfer *t)
 {
-    return mode_of(t)->chained && job_is_on_device(t->job) &&
-           t->job->in_memory.kind != GPUAES_PAGEABLE;
+    return mode_of(t)->chained && t->job->in_memory.kind == GPUAES_DEVICE;
 }
 
 /* Up to here the CPU is faster in filling the chain of a kernel than another kernel. */
