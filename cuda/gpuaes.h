@@ -1,11 +1,11 @@
 /*
  * libgpuaes: AES and Base64 on NVIDIA GPUs.
  *
- * The header gpuaes.h is the contract of the library; the manual page libgpuaes(3) is made from this
- * header, which includes no header of CUDA or OpenSSL. All sizes are in bytes, a block is 16 bytes.
- * Every function may be called from any thread, and from several at once, unless it says otherwise.
- * No function changes the caller's current CUDA context. Calls use up to 26 KiB of the caller's
- * stack with driver 580, most of it in the driver: leave 64 KiB.
+ * The header gpuaes.h is the contract of the library; the manual page libgpuaes(3) is made from
+ * this header, which includes no header of CUDA or OpenSSL. All sizes are in bytes, a block is 16
+ * bytes. Every function may be called from any thread, and from several at once, unless it says
+ * otherwise. No function changes the caller's current CUDA context. Calls use up to 26 KiB of the
+ * caller's stack with driver 580, most of it in the driver: leave 64 KiB.
  *
  * A pointer to memory whose length is 0 may be NULL, and any other where the contract says so. For
  * NULL in other places, a function that returns a status returns BAD_ARGUMENT, one that returns
@@ -957,9 +957,10 @@ GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
 /*
  * Encodes `len` bytes into gpuaes_base64_encoded_size() characters, without a
  * final NUL. `in` and `out` are memory of any kind, as for gpuaes_aes(), and
- * must not overlap. Lines that would have 2^32 characters or more are refused. On any status but OK the contents of `out` are undefined, `in` is
- * untouched, and the caller may encode by other means; with UNDEFINED not to `out`,
- * where a device that hangs may still write. `flags` is 0 or GPUAES_WAIT.
+ * must not overlap. Lines that would have 2^32 characters or more are refused. On any status but OK
+ * the contents of `out` are undefined, `in` is untouched, and the caller may encode by other means;
+ * with UNDEFINED not to `out`, where a device that hangs may still write. `flags` is 0 or
+ * GPUAES_WAIT.
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out,
                                                    size_t line_length, unsigned flags);
