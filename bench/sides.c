@@ -78,15 +78,22 @@ static int iv_may_cross_pages(EVP_CIPHER_CTX *context)
     return EVP_CIPHER_CTX_get_params(context, params) && (uintptr_t)original % PAGE > PAGE - IVS;
 }
 
+static const unsigned char iv[GPUAES_BLOCK] = "and the vector.";
+
+/* Ends the program where a call of EVP failed. */
+static void must(int result)
+{
+    if (result)
+        return;
+    ERR_print_errors_fp(stderr);
+    exit(EXIT_FAILURE);
+}
+
 static EVP_CIPHER_CTX *open_anywhere(const EVP_CIPHER *cipher, int encrypt)
 {
-    static const unsigned char key[32] = "the key of all measurements ...",
-                               iv[16] = "and the vector.";
+    static const unsigned char key[32] = "the key of all measurements ...";
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    if (!EVP_CipherInit_ex2(context, cipher, key, iv, encrypt, NULL)) {
-        ERR_print_errors_fp(stderr);
-        exit(EXIT_FAILURE);
-    }
+    must(EVP_CipherInit_ex2(context, cipher, key, iv, encrypt, NULL));
     EVP_CIPHER_CTX_set_padding(context, 0);
     return context;
 }
@@ -137,10 +144,7 @@ static void update(EVP_CIPHER_CTX *context, unsigned char *out, const unsigned c
     for (size_t at = 0, piece; at < length; at += piece) {
         int n;
         piece = length - at < GIB ? length - at : GIB;
-        if (!EVP_CipherUpdate(context, out + at, &n, in + at, (int)piece)) {
-            ERR_print_errors_fp(stderr);
-            exit(EXIT_FAILURE);
-        }
+        must(EVP_CipherUpdate(context, out + at, &n, in + at, (int)piece));
     }
 }
 
@@ -156,15 +160,14 @@ static void message(EVP_CIPHER_CTX *context, const struct pair *p, int side)
     unsigned char none[GPUAES_BLOCK];
     int n;
     update(context, p->out[side], p->in[side], p->length);
-    EVP_CipherFinal_ex(context, none, &n);
+    must(EVP_CipherFinal_ex(context, none, &n));
 }
 
 void pair_new_ivs(int side, void *argument)
 {
-    static const unsigned char iv[GPUAES_BLOCK] = "and the vector.";
     const struct pair *p = argument;
     for (size_t i = 0; i < p->calls; i++) {
-        EVP_CipherInit_ex2(p->context[side], NULL, NULL, iv, -1, NULL);
+        must(EVP_CipherInit_ex2(p->context[side], NULL, NULL, iv, -1, NULL));
         message(p->context[side], p, side);
     }
 }

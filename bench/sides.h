@@ -90,7 +90,8 @@ void pair_device_memory(struct pair *pair);
  */
 void pair_updates(int side, void *pair);
 
-/* As many messages of an update each: with an IV alone, or with a new context. Also a turn_fn. */
+/* As many messages of an update each: with an IV alone, or with a new context. Each is a
+ * turn_fn, and ends the program where a call fails. */
 void pair_new_ivs(int side, void *pair);
 void pair_new_contexts(int side, void *pair);
 
