@@ -84,8 +84,8 @@ struct job {
     size_t in_unit, out_unit;
     unsigned flags;
     int out_of_place; /* kernels are faster out of place */
-    int whole;        /* not to be cut where the input is device memory */
-    int keystream;    /* kernels can make a keystream, which the CPU combines with the input */
+    int whole;     /* a piece needs the end of the one before: not cut where input is on a device */
+    int keystream; /* kernels can make a keystream, which the CPU combines with the input */
 
     enum gpuaes_op op; /* AES */
     const struct gpuaes_key *key;

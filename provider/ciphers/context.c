@@ -203,8 +203,7 @@ void context_flush_totals(struct blocks_context *c)
 {
     context_forget_parent(c, 0);
     (void)context_count(c, 0);
-    if (!totals_are_empty(&c->totals)) /* as in short messages */
-        totals_flush(&c->totals);
+    totals_flush(&c->totals);
 }
 
 static enum cpu_reason find_reason(const struct blocks_context *c, size_t floor)

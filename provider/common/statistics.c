@@ -54,7 +54,12 @@ void statistics_add(enum cpu_reason reason, uint64_t bytes)
 
 void totals_flush(struct totals *totals)
 {
+    uint64_t any = 0;
     (void)totals_forget(totals);
+    for (int reason = 0; reason < CPU_REASONS; reason++)
+        any |= totals->cpu_bytes[reason];
+    if (any == 0) /* as in short messages, in which the rest would show */
+        return;
     for (int reason = 0; reason < CPU_REASONS; reason++)
         statistics_add((enum cpu_reason)reason, totals->cpu_bytes[reason]);
     totals_begin(totals);

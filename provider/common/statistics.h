@@ -35,14 +35,6 @@ void totals_begin(struct totals *totals);
 /* Begins anew in a forked child, whose parent reports them. Returns 1 if that is so. */
 int totals_forget(struct totals *totals);
 
-static inline int totals_are_empty(const struct totals *totals)
-{
-    uint64_t any = 0;
-    for (int reason = 0; reason < CPU_REASONS; reason++)
-        any |= totals->cpu_bytes[reason];
-    return any == 0;
-}
-
 /* Adds them to the statistics, and begins anew. */
 void totals_flush(struct totals *totals);
 
