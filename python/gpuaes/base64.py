@@ -46,8 +46,8 @@ def encode(data: Any, *, out: Any = None) -> Any:
     """Returns the text of `data`, as base64.b64encode() does: bytes for bytes, for an array one of the same package and
     on the same device, with elements of one byte.
 
-    `data` is what gpuaes.aead.AESGCM takes, and the text what it returns for that. With `out`, a writable array of as many bytes as the text, apart from
-    `data`, the text is written there, and `out` is returned.
+    `data` is what gpuaes.aead.AESGCM takes, and the text is of the kind that AESGCM returns for it. With `out`, a writable
+    array of as many bytes as the text, apart from `data`, the text is written there, and `out` is returned.
     """
     memory = _memory.view(data)
     count = -(-memory.bytes // _TRIPLE) * _QUAD
