@@ -17,7 +17,7 @@ enum { WARP = 32, ALIGNMENT = 256, PLAN_THREADS = 1024, SMALL_THREADS = 256, SMA
  * device; with a plan, which costs a launch, some: so many that lanes end at about the same time,
  * and as long as a key is worth its begin.
  */
-enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 64, TURNS = 4 };
+enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 128, TURNS = 4 };
 /*
  * Messages of GCM up to here are not cut where each lane has one: a cut costs a product, and where
  * text is not aligned two parts of a granule.

@@ -235,57 +235,63 @@ static __device__ __forceinline__ aes_state keep_bytes(aes_state s, uint32_t byt
             s.c3 & byte_mask(bytes, 3)};
 }
 
+/* The widest access, a power of two of bytes, that an address and a length allow. */
+static __device__ __forceinline__ uint32_t access_bytes(uint64_t at, uint32_t bytes)
+{
+    uint32_t end = static_cast<uint32_t>(at) | 16;
+    return min(end & (0 - end), 1u << (31 - __clz(static_cast<int>(bytes))));
+}
+
 /*
  * `bytes` of a block, up to 16, then zeros. Loads of 32 lanes from 32 places take the port 32
  * cycles each, so they are as wide as the address allows.
  */
 static __device__ __forceinline__ aes_state load_some(uint64_t from, uint32_t bytes)
 {
-    if (bytes == 16 && from % 16 == 0)
-        return to_state(*reinterpret_cast<const uint4 *>(from));
-    aes_state s = {};
-    if (bytes % 4 == 0 && from % 4 == 0) {
-        const uint32_t *w = reinterpret_cast<const uint32_t *>(from);
-        s.c0 = bytes > 0 ? w[0] : 0;
-        s.c1 = bytes > 4 ? w[1] : 0;
-        s.c2 = bytes > 8 ? w[2] : 0;
-        s.c3 = bytes > 12 ? w[3] : 0;
-        return s;
-    }
-    const unsigned char *p = reinterpret_cast<const unsigned char *>(from);
+    aes_state s = {}; /* what is loaded ends with its last byte */
 #pragma unroll 1
-    for (uint32_t i = 0; i < 16; i++) {
-        uint32_t byte = i < bytes ? p[i] : 0;
-        s = {__funnelshift_r(s.c0, s.c1, 8), __funnelshift_r(s.c1, s.c2, 8),
-             __funnelshift_r(s.c2, s.c3, 8), s.c3 >> 8 | byte << 24};
+    for (uint32_t left = bytes; left != 0;) {
+        uint32_t width = access_bytes(from, left);
+        if (width == 16)
+            return to_state(*reinterpret_cast<const uint4 *>(from));
+        uint2 some = {};
+        if (width == 8)
+            some = *reinterpret_cast<const uint2 *>(from);
+        else if (width == 4)
+            some.x = *reinterpret_cast<const uint32_t *>(from);
+        else if (width == 2)
+            some.x = *reinterpret_cast<const uint16_t *>(from);
+        else
+            some.x = *reinterpret_cast<const unsigned char *>(from);
+        s = window(s, {some.x, some.y, 0, 0}, width);
+        from += width;
+        left -= width;
     }
-    return s;
+    return bytes % 16 == 0 ? s : window(s, {}, 16 - bytes);
 }
 
+/*
+ * Stores the first `bytes` of a block, up to 16, by as few accesses as the address allows: each
+ * writes a part of a sector, which costs more than to write all of it.
+ */
 static __device__ __forceinline__ void store_some(uint64_t to, uint32_t bytes, aes_state s)
 {
-    if (bytes == 16 && to % 16 == 0) {
-        *reinterpret_cast<uint4 *>(to) = to_vector(s);
-        return;
-    }
-    if (bytes % 4 == 0 && to % 4 == 0) {
-        uint32_t *w = reinterpret_cast<uint32_t *>(to);
-        if (bytes > 0)
-            w[0] = s.c0;
-        if (bytes > 4)
-            w[1] = s.c1;
-        if (bytes > 8)
-            w[2] = s.c2;
-        if (bytes > 12)
-            w[3] = s.c3;
-        return;
-    }
-    unsigned char *p = reinterpret_cast<unsigned char *>(to);
 #pragma unroll 1
-    for (uint32_t i = 0; i < bytes; i++) {
-        p[i] = static_cast<unsigned char>(s.c0);
-        s = {__funnelshift_r(s.c0, s.c1, 8), __funnelshift_r(s.c1, s.c2, 8),
-             __funnelshift_r(s.c2, s.c3, 8), s.c3 >> 8};
+    while (bytes != 0) {
+        uint32_t width = access_bytes(to, bytes);
+        if (width == 16)
+            *reinterpret_cast<uint4 *>(to) = to_vector(s);
+        else if (width == 8)
+            *reinterpret_cast<uint2 *>(to) = make_uint2(s.c0, s.c1);
+        else if (width == 4)
+            *reinterpret_cast<uint32_t *>(to) = s.c0;
+        else if (width == 2)
+            *reinterpret_cast<uint16_t *>(to) = static_cast<uint16_t>(s.c0);
+        else
+            *reinterpret_cast<unsigned char *>(to) = static_cast<unsigned char>(s.c0);
+        s = window(s, {}, width % 16);
+        to += width;
+        bytes -= width;
     }
 }
 

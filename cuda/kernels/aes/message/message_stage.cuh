@@ -193,23 +193,6 @@ template <uint32_t PIECE_BLOCKS> struct stage {
                        min(end - 16 * e, 16u));
     }
 
-    /* In a word with the bytes of a piece: whether it is the last, and the lead. */
-    static constexpr uint32_t BYTES = 0xff, LAST = 0x100, LEAD = 0x200;
-
-    /* Bytes `begin` to `end` - 1 of a granule. */
-    static __device__ __forceinline__ void store_bytes_of(uint64_t granule, uint32_t begin,
-                                                          uint32_t end, aes_state s)
-    {
-        unsigned char *p = reinterpret_cast<unsigned char *>(granule);
-#pragma unroll 1
-        for (uint32_t i = 0; i < end; i++) {
-            if (i >= begin)
-                p[i] = static_cast<unsigned char>(s.c0);
-            s = {__funnelshift_r(s.c0, s.c1, 8), __funnelshift_r(s.c1, s.c2, 8),
-                 __funnelshift_r(s.c2, s.c3, 8), s.c3 >> 8};
-        }
-    }
-
     __device__ __forceinline__ void store_aligned() const
     {
         const uint32_t skipped = skipping();
@@ -219,14 +202,10 @@ template <uint32_t PIECE_BLOCKS> struct stage {
             uint32_t q = row_of(access);
             piece of_row = piece_of(q, out);
             uint4 block = rows[q * ROW_GRANULES + granule()];
-            uint64_t to = of_row.at + 16 * granule();
-            if (granule() < (skipped >> q & 1))
-                continue;
-            if (of_row.bytes >= 16 * granule() + 16)
-                __stcs(reinterpret_cast<uint4 *>(to), block);
-            else if (of_row.bytes > 16 * granule())
-                store_bytes_of(to, 0, of_row.bytes - 16 * granule(), to_state(block));
+            if (granule() >= (skipped >> q & 1) && of_row.bytes >= 16 * granule() + 16)
+                __stcs(reinterpret_cast<uint4 *>(of_row.at + 16 * granule()), block);
         }
+        store_end(0);
     }
 
     /*
@@ -235,7 +214,9 @@ template <uint32_t PIECE_BLOCKS> struct stage {
      */
     __device__ __forceinline__ void store_shifted()
     {
-        uint32_t flags = valid() | (left <= PIECE_BYTES ? LAST : 0) | lead * LEAD;
+        uint32_t offset = static_cast<uint32_t>(out % 16);
+        uint32_t whole = (left <= PIECE_BYTES ? offset + left : 0u + PIECE_BYTES) / 16;
+        uint32_t flags = (valid() != 0 ? whole : 0) | (lead + 15) / 16 * FIRST;
         own()[BLOCKS] = to_vector(carry);
         carry = to_state(own()[BLOCKS - 1]);
         __syncwarp();
@@ -246,30 +227,48 @@ template <uint32_t PIECE_BLOCKS> struct stage {
             uint32_t of_row = __shfl_sync(ALL_LANES, flags, static_cast<int>(q));
             store_granule(rows + q * ROW_GRANULES, at, granule(), of_row);
         }
+        store_begin();
+        store_end(offset);
     }
 
-    /* Granule `e` of the piece that goes to `at`; with the first one also what is behind the rest.
-     */
+    /* In a word with the end of a piece's whole granules: the first of them. */
+    static constexpr uint32_t FIRST = 0x100;
+
+    /* Granule `e` of a piece that is off by `offset`; the first has bytes of the piece before. */
+    static __device__ __forceinline__ aes_state granule_of(const uint4 *row, uint32_t e,
+                                                           uint32_t offset)
+    {
+        aes_state s = to_state(row[e]);
+        if (offset != 0)
+            s = window(to_state(row[e == 0 ? 0u + BLOCKS : e - 1]), s, 16 - offset);
+        return s;
+    }
+
+    /* Granule `e` of the piece that goes to `at`, if it is whole. */
     static __device__ __forceinline__ void store_granule(const uint4 *row, uint64_t at, uint32_t e,
                                                          uint32_t flags)
     {
-        uint32_t offset = static_cast<uint32_t>(at % 16), bytes = flags & BYTES;
-        uint32_t first = flags / LEAD, begin = first > 16 * e ? first - 16 * e : 0;
-        uint32_t all = (flags & LAST) != 0 ? offset + bytes : 0u + PIECE_BYTES;
-        uint32_t end = all <= 16 * e ? 0 : min(all - 16 * e, 16u);
-        uint64_t granule = at - offset + 16 * e;
-        aes_state s = to_state(row[e]);
-        if (bytes == 0 || begin >= 16)
-            return;
-        if (offset != 0)
-            s = window(to_state(row[e == 0 ? 0u + BLOCKS : e - 1]), s, 16 - offset);
-        if (begin == 0 && end == 16)
-            __stcs(reinterpret_cast<uint4 *>(granule), to_vector(s));
-        else
-            store_bytes_of(granule, begin, end, s);
-        if (e == 0 && all > PIECE_BYTES)
-            store_bytes_of(granule + PIECE_BYTES, 0, all - PIECE_BYTES,
-                           window(to_state(row[BLOCKS - 1]), {}, 16 - offset));
+        uint32_t offset = static_cast<uint32_t>(at % 16);
+        if (e >= flags / FIRST && e < flags % FIRST)
+            __stcs(reinterpret_cast<uint4 *>(at - offset + 16 * e),
+                   to_vector(granule_of(row, e, offset)));
+    }
+
+    /* The bytes that the lane's segment has of its first granule, where that is not whole. */
+    __device__ __forceinline__ void store_begin() const
+    {
+        uint32_t skipped = skips() ? 1 : 0;
+        if (lead % 16 != 0 && left != 0)
+            store_some(out + 16 * skipped, min(16 - lead % 16, left - 16 * skipped),
+                       to_state(own()[skipped]));
+    }
+
+    /* The bytes that it has of its last granule, if that is another one. */
+    __device__ __forceinline__ void store_end(uint32_t offset) const
+    {
+        uint32_t end = offset + left, part = end % 16, begin = end - part;
+        if (left != 0 && left <= PIECE_BYTES && part != 0 && begin >= lead)
+            store_some(out - offset + begin, part, granule_of(own(), begin / 16, offset));
     }
 };
 
