@@ -9,10 +9,14 @@ from __future__ import annotations
 import sys
 from array import array
 from itertools import accumulate, repeat
-from operator import add, gt, le
+from operator import add, eq, gt, le
 from typing import Any, Callable
 
 Column = Any
+
+# Until a program has freed a large piece, glibc gives the memory of each column back to the system, and every page of the
+# next one costs a fault: two thirds of the time of a description. See mallopt(3), M_MMAP_THRESHOLD.
+bytearray(16 << 20)
 
 
 def column(values: Any) -> Column:
@@ -21,7 +25,9 @@ def column(values: Any) -> Column:
     if numpy is None:
         return array("Q", values)
     if isinstance(values, range):
-        values = numpy.arange(values.start, values.stop, values.step)
+        if len(values) and min(values[0], values[-1]) < 0:
+            raise OverflowError("a number is negative")
+        return numpy.arange(values.start, values.stop, values.step, "u8")
     if not isinstance(values, numpy.ndarray):
         return numpy.array(array("Q", values))
     if values.ndim != 1 or values.dtype.kind not in "iu":
@@ -32,7 +38,8 @@ def column(values: Any) -> Column:
 
 
 def repeated(number: int, count: int) -> Column:
-    return column(array("Q", [number]) * count)
+    numpy = sys.modules.get("numpy")
+    return array("Q", [number]) * count if numpy is None else numpy.full(count, number, "u8")
 
 
 def each(operation: Callable[[Any, Any], Any], numbers: Column, other: Column | int) -> Column:
@@ -69,7 +76,7 @@ def least(numbers: Column) -> int:
 
 
 def equal(a: Column, b: Column) -> bool:
-    return bool(a.tobytes() == b.tobytes())
+    return a == b if isinstance(a, array) else every(eq, a, b)
 
 
 def edges(lengths: Column) -> Column:

@@ -181,15 +181,13 @@ class Context:
             _check(_cuda.cuMemAlloc_v2(byref(address), max(count, 1)), f"allocating {count} bytes of device memory")
         return address.value
 
-    def free(self, address: int, secret: int = 0) -> None:
-        """Frees memory that no stream uses any more; overwrites its first `secret` bytes before."""
-        if secret:
-            self._overwrite(address, secret)
+    def free(self, address: int) -> None:
+        """Frees memory that no stream uses any more."""
         with self.relaxed():
             _cuda.cuMemFree_v2(address)
 
-    def _overwrite(self, address: int, count: int) -> None:
-        """On a stream of the package: another may be gone."""
+    def overwrite(self, address: int, count: int) -> None:
+        """Overwrites memory with zeros, on a stream of the package: another may be gone."""
         with self.relaxed():
             own = self.own_stream() or 0
             _cuda.cuMemsetD8Async(address, 0, count, own)
@@ -206,7 +204,7 @@ class Context:
 
     def give_cell(self, address: int) -> None:
         """Once no stream uses it any more."""
-        self._overwrite(address, CELL_BYTES)
+        self.overwrite(address, CELL_BYTES)
         self._cells.append(address)
 
 
@@ -279,6 +277,7 @@ class _Retired:
 
 
 _retired: list[_Retired] = []
+at_end: list[Callable[[], None]] = []  # called when the interpreter ends, once nothing is in use
 
 
 def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
@@ -324,6 +323,8 @@ def _end() -> None:
             each.wait_at_end()
         _lanes.clear()
         reap(everything=True)
+        for free in at_end:
+            free()
 
 
 class DeviceMemory(Owner):

@@ -23,7 +23,7 @@ from functools import partial
 from operator import add, and_, eq, ge, sub
 from typing import Any, Callable, Generic, Iterable, Sequence, SupportsIndex, TypeVar, Union, overload
 
-from . import _driver, _library, _memory
+from . import _buffers, _driver, _library, _memory
 from ._arguments import KEY_BYTES, byte_strings, integers, place, secret_key
 from ._columns import are_apart, column, each, edges, equal, every, greatest, repeated
 from ._driver import DeviceMemory
@@ -151,7 +151,8 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         nothing but its own message, in the same place. The tags of encryption overlap nothing.
         """
         self._key, self._tweak_key = _library.Key(), _library.Key()
-        self._table = self._pinned = self._key_bytes = self._arrays = self._temp = self._temp_bytes = 0
+        self._buffer: _buffers.Buffer | None = None
+        self._table = self._key_bytes = self._temp = self._temp_bytes = 0
         self._lanes: dict[int, _driver.Lane] = {}
         if (mode, bool(encrypt)) not in _OPS:
             raise ValueError(f"mode is {mode!r}: expected CTR, ECB, CBC, GCM or XTS")
@@ -168,10 +169,10 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         self._home = self._last = lane = _driver.lane(first.device or 0, first.stream, first.stream_owner)
         self._owners: list[Any] = []
         self._batch = _library.Messages(op=self._op, count=self._count)
-        numbers = self._take_keys(keys, key_numbers, lane)
+        secrets, numbers = self._take_keys(keys, key_numbers)
         self.status, status = self._new_status(first)
         self.tags, tag_memory = self._tag_array(tags, tag_bytes, first)
-        self._describe(parts, targets, numbers, ivs, aad, tag_memory, tag_bytes, status, lane)
+        self._describe(parts, targets, secrets, numbers, ivs, aad, tag_memory, tag_bytes, status, lane)
 
     def _facts(self) -> str:
         does = "encryption" if self._encrypts else "decryption"
@@ -217,9 +218,8 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         check_overlaps(parts, targets)
         return out, targets
 
-    def _take_keys(self, keys: Any, key_numbers: Numbers | None, lane: _driver.Lane) -> Sequence[int] | None:
-        """Keeps the schedule of the only key, or sends keys to the device, and returns the numbers by which messages
-        have those."""
+    def _take_keys(self, keys: Any, key_numbers: Numbers | None) -> tuple[list[SecretBytes], Sequence[int]]:
+        """Keeps the schedule of the only key, or returns keys, and the numbers by which messages have them."""
         sequence = [keys] if not isinstance(keys, (list, tuple)) else list(keys)
         if not sequence:
             raise ValueError("keys is empty: expected a key, or several")
@@ -229,26 +229,13 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         for i, secret in enumerate(secrets):
             if secret.bytes != size:
                 raise ValueError(f"keys[{i}] has {secret.bytes} bytes: expected {size}, as keys[0] has")
-        if key_numbers is not None:
-            key_numbers = integers(key_numbers.tolist() if hasattr(key_numbers, "tolist") else key_numbers, "key_numbers")
-            if len(key_numbers) != self._count:
-                raise ValueError(f"key_numbers has {len(key_numbers)}: expected {self._count}, one for each message")
-            if min(key_numbers) < 0 or len(secrets) <= max(key_numbers):
-                i, number = next((i, n) for i, n in enumerate(key_numbers) if not 0 <= n < len(secrets))
-                raise ValueError(f"key_numbers[{i}] is {number}: expected 0 to {len(secrets) - 1}")
+        numbers = None if key_numbers is None else numbers_of_keys(key_numbers, self._count, len(secrets))
         super().__init__()  # from here on there is something to give up
-        if key_numbers is None or len(secrets) == 1:
+        if numbers is None or len(secrets) == 1:
             self._expand(secrets[0])
-            return None
-        self._key_bytes = size * len(secrets)
-        self._pinned = lib.gpuaes_pinned_alloc(self._key_bytes) or 0
-        if not self._pinned:
-            raise _library.error(_library.NO_MEMORY, "allocating pinned memory for keys")
-        for i, secret in enumerate(secrets):
-            ctypes.memmove(self._pinned + i * size, secret.address, size)
-        self._batch.key_table = self._table = lane.context.allocate(self._key_bytes)
+            return [], []
         self._batch.key_count, self._batch.key_bytes = len(secrets), size
-        return key_numbers
+        return secrets, numbers
 
     def _expand(self, secret: SecretBytes) -> None:
         size = secret.bytes
@@ -324,7 +311,8 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         self,
         parts: Places,
         targets: Places,
-        numbers: Sequence[int] | None,
+        secrets: list[SecretBytes],
+        numbers: Sequence[int],
         ivs: Any,
         aad: Sequence[Any] | None,
         tags: Any,
@@ -337,12 +325,14 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         batch = self._batch
         batch.max_bytes = greatest(parts.lengths)
         fields = {
-            "in_": blob.add(parts.addresses.tobytes()),
-            "out": blob.add(targets.addresses.tobytes()),
-            "bytes": blob.add(parts.lengths.tobytes()),
+            "in_": blob.add(parts.addresses),
+            "out": blob.add(targets.addresses),
+            "bytes": blob.add(parts.lengths),
         }
-        if numbers is not None:
-            fields["key_index"] = blob.add(array("I", numbers).tobytes())
+        if secrets:
+            fields["key_index"] = blob.add(array("I", numbers))
+            self._key_bytes = sum(secret.bytes for secret in secrets)
+            fields["key_table"] = self._table = blob.reserve(self._key_bytes)
         pointers: list[tuple[str, Any, int]] = []  # field, places or offset in the blob, bytes of each
         if self._mode == "ECB":
             if ivs is not None:
@@ -361,21 +351,22 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         if texts is not None:
             at = blob.add(b"".join(texts))
             ends = edges(column(list(map(len, texts))))
-            fields["aad_bytes"] = blob.add(each(sub, ends[1:], ends[:-1]).tobytes())
+            fields["aad_bytes"] = blob.add(each(sub, ends[1:], ends[:-1]))
         # Arrays of pointers follow: their places are known first, then where the memory begins.
-        tables = {name: blob.add(bytes(8 * count)) for name, _, _ in pointers}
+        for name, _, _ in pointers:
+            fields[name] = blob.reserve(8 * count)
         if texts is not None:
-            fields["aad"] = blob.add(bytes(8 * count))
-        self._arrays = base = lane.context.allocate(len(blob.data))
+            fields["aad"] = blob.reserve(8 * count)
+        self._buffer = buffer = _buffers.take(lane.context, blob.bytes)
+        base = buffer.device
         for name, where, size in pointers:
             if isinstance(where, Places):
                 addresses = where.addresses
             else:
                 addresses = column(range(base + where, base + where + count * size, size))
-            blob.set(tables[name], addresses.tobytes())
-            fields[name] = tables[name]
+            blob.parts.append((fields[name], addresses))
         if texts is not None:
-            blob.set(fields["aad"], each(add, ends[:-1], base + at).tobytes())
+            blob.parts.append((fields["aad"], each(add, ends[:-1], base + at)))
         for name, offset in fields.items():
             setattr(batch, name, base + offset)
         batch.status = status.address
@@ -389,11 +380,14 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         if not lane.context.has_pools:
             self._temp_bytes = lib.gpuaes_queue_temp_bytes(batch)
             self._temp = lane.context.allocate(self._temp_bytes)
-        self._sent = (ctypes.c_char * len(blob.data)).from_buffer(blob.data)
+        blob.write(buffer.host)
+        at = buffer.host + self._table
+        for secret in secrets:
+            ctypes.memmove(at, secret.address, secret.bytes)
+            at += secret.bytes
         with lane:
             lane.refuse_capture("describing a batch")
-            lane.send(base, ctypes.addressof(self._sent), len(blob.data))
-            lane.send(self._table, self._pinned, self._key_bytes)
+            lane.send(base, buffer.host, blob.bytes)
             lane.fill(status.address, _NOT_QUEUED, 4 * count)
         self._lanes[lane.stream] = lane
 
@@ -447,10 +441,7 @@ class Batch(Owner, Generic[OutT, DeviceT]):
     def check(self) -> None:
         """Waits for the batch. Raises InvalidTag, which names messages that are not authentic, GpuaesError, and ValueError
         where the batch was not queued."""
-        wrong = self.not_authentic()
-        if wrong:
-            more = f" and {len(wrong) - 8} more" if len(wrong) > 8 else ""
-            raise InvalidTag(f"messages {wrong[:8]}{more} are not authentic: their tags are wrong")
+        refuse(self.not_authentic())
 
     def not_authentic(self) -> list[int]:
         """Waits for the batch, and returns the numbers of the messages whose tags are wrong. Raises as check() does."""
@@ -491,36 +482,64 @@ class Batch(Owner, Generic[OutT, DeviceT]):
     def _release(self) -> None:
         _library.cleanse(self._key)
         _library.cleanse(self._tweak_key)
-        home, table, pinned, key_bytes = self._home, self._table, self._pinned, self._key_bytes
-        addresses = [each for each in (self._arrays, self._temp) if each]
-        held = self._owners, getattr(self, "_sent", None)
+        home, buffer, table, key_bytes, temp, owners = (
+            self._home, self._buffer, self._table, self._key_bytes, self._temp, self._owners
+        )  # fmt: skip
 
         def free() -> None:
-            if table:
-                home.context.free(table, secret=key_bytes)
-            if pinned:
-                lib.gpuaes_pinned_free(pinned, key_bytes)
-            for address in addresses:
-                home.context.free(address)
-            _ = held  # until here
+            if buffer:
+                _buffers.give(buffer, table, key_bytes)
+            if temp:
+                home.context.free(temp)
+            _ = owners  # until here
 
         _driver.retire(list(self._lanes.values()) or [home], free)
 
 
 class _Blob:
-    """What goes to the device in one piece; each part is aligned to 16."""
+    """What goes to the device in one piece; each part is aligned to 16. Nothing is copied before write(), since new memory
+    costs more than the copy."""
 
     def __init__(self) -> None:
-        self.data = bytearray()
+        self.bytes = 0
+        self.parts: list[tuple[int, Any]] = []
 
-    def add(self, part: bytes) -> int:
-        at = len(self.data)
-        self.data += part
-        self.data += bytes(-len(self.data) % BLOCK)
+    def add(self, part: Any) -> int:
+        """Returns where the bytes of an object will be."""
+        at = self.reserve(memoryview(part).nbytes)
+        self.parts.append((at, part))
         return at
 
-    def set(self, at: int, part: bytes) -> None:
-        self.data[at : at + len(part)] = part
+    def reserve(self, count: int) -> int:
+        at = self.bytes
+        self.bytes += count + -count % BLOCK
+        return at
+
+    def write(self, address: int) -> None:
+        """Writes all parts to memory of the host."""
+        target = memoryview((ctypes.c_ubyte * self.bytes).from_address(address)).cast("B")
+        for at, part in self.parts:
+            if len(part):
+                source = memoryview(part).cast("B")
+                target[at : at + len(source)] = source
+
+
+def numbers_of_keys(key_numbers: Numbers, count: int, keys: int) -> Sequence[int]:
+    """The numbers by which `count` messages have keys. Raises TypeError and ValueError."""
+    numbers = integers(key_numbers.tolist() if hasattr(key_numbers, "tolist") else key_numbers, "key_numbers")
+    if len(numbers) != count:
+        raise ValueError(f"key_numbers has {len(numbers)}: expected {count}, one for each message")
+    if min(numbers) < 0 or keys <= max(numbers):
+        i, number = next((i, n) for i, n in enumerate(numbers) if not 0 <= n < keys)
+        raise ValueError(f"key_numbers[{i}] is {number}: expected 0 to {keys - 1}")
+    return numbers
+
+
+def refuse(wrong: list[int]) -> None:
+    """Raises InvalidTag where there are messages that are not authentic: these numbers."""
+    if wrong:
+        more = f" and {len(wrong) - 8} more" if len(wrong) > 8 else ""
+        raise InvalidTag(f"messages {wrong[:8]}{more} are not authentic: their tags are wrong")
 
 
 def _parts(messages: Any, offsets: Iterable[SupportsIndex] | None) -> tuple[Places, Any]:

@@ -3,6 +3,7 @@
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
 import contextlib
+import ctypes
 import functools
 import gc
 import threading
@@ -13,9 +14,9 @@ import pytest
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
 import gpuaes.base64  # noqa: E402
-from gpuaes import InvalidTag, _driver, _gcm, _library  # noqa: E402
+from gpuaes import InvalidTag, _buffers, _driver, _gcm, _library  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
-from gpuaes.batch import Batch  # noqa: E402
+from gpuaes.batch import Batch, Pieces  # noqa: E402
 from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
 from gpuaes.random import Generator  # noqa: E402
 
@@ -135,17 +136,6 @@ def test_streams_that_come_and_go(rng, device_array):
 def test_keys_are_overwritten_when_their_stream_is_gone(rng, device_array, monkeypatch):
     import device_arrays
 
-    freed, driver = {}, _driver.cuda()
-
-    class Watched:
-        def __getattr__(self, name):
-            return free if name == "cuMemFree_v2" else getattr(driver, name)
-
-    def free(address):
-        if address == table:
-            freed[address] = device_arrays.driver().read(address, 96)
-        return driver.cuMemFree_v2(address)
-
     keys, seed = [rng.randbytes(32) for _ in range(3)], rng.randbytes(32)
     generator = Generator(seed)
     with device_arrays.new_stream() as stream:
@@ -153,8 +143,9 @@ def test_keys_are_overwritten_when_their_stream_is_gone(rng, device_array, monke
         batch = Batch("GCM", keys, data, encrypt=True, ivs=[bytes(12)], key_numbers=[2])
         batch.queue()
         batch.check()
-        table = batch._table
-        assert device_arrays.driver().read(table, 96) == b"".join(keys)
+        buffer, table = batch._buffer, batch._table
+        assert device_arrays.driver().read(buffer.device + table, 96) == b"".join(keys)
+        assert ctypes.string_at(buffer.host + table, 96) == b"".join(keys)
         generator.random_(device_array(bytes(100), stream=stream))
         (cell, _) = generator._on_device[0]
         assert device_arrays.driver().read(cell, 32) == seed
@@ -163,13 +154,54 @@ def test_keys_are_overwritten_when_their_stream_is_gone(rng, device_array, monke
         _driver._lanes[0, stream].wait("waiting for the stream")
     while _driver._retired:
         _driver.reap()
-    monkeypatch.setattr(_driver, "_cuda", Watched())
     batch.close()
     generator.close()
     while _driver._retired:
         _driver.reap()
-    assert freed == {table: bytes(96)} and device_arrays.driver().read(cell, 32) == bytes(32)
+    assert device_arrays.driver().read(buffer.device + table, 96) == ctypes.string_at(buffer.host + table, 96) == bytes(96)
+    assert device_arrays.driver().read(cell, 32) == bytes(32)
     assert _driver.context_of(0).cell() == cell
+
+
+def test_memory_of_a_batch_is_kept_for_others(rng, device_array, monkeypatch):
+    """To allocate takes time, and to free waits for all work of the device."""
+
+    key, data = rng.randbytes(16), device_array(bytes(64))
+    ivs = [bytes(16)] * 2
+
+    def run(pieces):
+        with contextlib.closing(Batch("CTR", key, pieces, encrypt=True, ivs=ivs, out=pieces)) as batch:
+            batch.queue()
+            batch.check()
+            return batch._buffer
+
+    first = run(Pieces(data, [0, 32], 16))
+    while _driver._retired:
+        _driver.reap()
+    assert first in _buffers._kept
+    monkeypatch.setattr(_buffers.lib, "gpuaes_pinned_alloc", None)
+    run(Pieces(data, [16, 0], 16))
+
+
+def test_memory_beyond_a_limit_is_not_kept(device_array, monkeypatch):
+    context = _driver.context_of(0)
+    with monkeypatch.context() as patched:
+        patched.setattr(_buffers, "_kept", kept := [])
+        patched.setattr(_buffers, "_KEPT_BYTES", 200_000)
+        small, large = _buffers.take(context, 1), _buffers.take(context, 150_000)
+        assert small.bytes == 65_536 and large.bytes == 196_608
+        for buffer in large, small:
+            _buffers.give(buffer, 0, 0)
+        assert kept == [large]
+        # Not for a request of much less, nor for one of more.
+        for count in 1, 196_609:
+            other = _buffers.take(context, count)
+            assert kept == [large] and other is not large
+            _buffers._free(other)
+        assert _buffers.take(context, 100_000) is large and not kept
+        _buffers.give(large, 0, 0)
+        _buffers.free_kept()
+        assert not kept
 
 
 @pytest.mark.parametrize("named_by", ["array", "cupy"])

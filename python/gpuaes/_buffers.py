@@ -1,0 +1,73 @@
+"""Pairs of pinned and device memory, through which what describes messages gets to a device, kept for others when they
+are given back: to free either would wait for all work of the device, and to copy from memory that is not pinned, for that
+of the stream.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+from . import _driver, _library
+from ._library import lib
+
+_ROUNDED, _KEPT_BYTES = 1 << 16, 64 << 20
+
+
+class Buffer(NamedTuple):
+    """As many `bytes` at an address of the host and at one of the device."""
+
+    context: _driver.Context
+    host: int
+    device: int
+    bytes: int
+
+
+_lock = threading.Lock()
+_kept: list[Buffer] = []
+
+
+def take(context: _driver.Context, count: int) -> Buffer:
+    """Returns a buffer of `count` bytes or more. Raises GpuaesError."""
+    with _lock:
+        for buffer in _kept:
+            if buffer.context is context and count <= buffer.bytes <= 2 * count + _ROUNDED:
+                _kept.remove(buffer)
+                return buffer
+    size = -(-count // _ROUNDED) * _ROUNDED
+    with context.relaxed():
+        host = lib.gpuaes_pinned_alloc(size) or 0
+    if not host:
+        raise _library.error(_library.NO_MEMORY, "allocating pinned memory for a batch")
+    try:
+        return Buffer(context, host, context.allocate(size), size)
+    except BaseException:
+        lib.gpuaes_pinned_free(host, size)
+        raise
+
+
+def give(buffer: Buffer, at: int, secret: int) -> None:
+    """Takes back a buffer that no stream uses any more, and overwrites its `secret` bytes from `at` on."""
+    if secret:
+        lib.gpuaes_cleanse(buffer.host + at, secret)
+        buffer.context.overwrite(buffer.device + at, secret)
+    with _lock:
+        if sum(each.bytes for each in _kept) + buffer.bytes <= _KEPT_BYTES:
+            _kept.append(buffer)
+            return
+    _free(buffer)
+
+
+def free_kept() -> None:
+    while _kept:
+        _free(_kept.pop())
+
+
+def _free(buffer: Buffer) -> None:
+    lib.gpuaes_pinned_free(buffer.host, buffer.bytes)
+    buffer.context.free(buffer.device)
+
+
+_driver.at_end.append(free_kept)
