@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: E402
 from cryptography.hazmat.primitives.hashes import SHA256  # noqa: E402
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: E402
 
-from gpuaes import InvalidTag  # noqa: E402
+from gpuaes import GpuaesError, InvalidTag, _driver  # noqa: E402
 from gpuaes.formats import lmcache  # noqa: E402
 from gpuaes.formats._tink_files import _Pinned as Pinned  # noqa: E402
 
@@ -125,6 +125,63 @@ def test_frames_of_the_host_without_gaps_pass_the_bus_by_a_copy(behind, rng, dev
         lmcache.decrypt(key, frames, sizes, out=device_array(bytes(len(text))))
     with pytest.raises(ValueError, match=f"^frames has {end - 1} bytes: expected {end}, "):
         lmcache.decrypt(key, frames[: end - 1], sizes, out=device_array(bytes(len(text))))
+
+
+def test_frames_of_the_host_pass_the_bus_in_parts(rng, device_array, monkeypatch):
+    monkeypatch.setattr(lmcache, "_PART_BYTES", 1000)
+    keys = [lmcache.tenant_key(b"master", salt) for salt in "ab"]
+    sizes, numbers = [rng.randrange(300) for _ in range(40)], [rng.randrange(2) for _ in range(40)]
+    text, places = rng.randbytes(sum(sizes)), [0]
+    for size in sizes:
+        places.append(places[-1] + size + lmcache.OVERHEAD)
+    assert len(lmcache._parts(lmcache.row(places[:-1], ""), lmcache.row([size + lmcache.OVERHEAD for size in sizes], ""))) > 4
+    with contextlib.closing(Pinned(places[-1])) as pinned:
+        lmcache.encrypt(keys, device_array(text), sizes, key_numbers=numbers, out=pinned.view)
+        frames = bytes(pinned.view)
+        assert b"".join(opened(keys[n], frames[at:], size) for n, at, size in zip(numbers, places, sizes)) == text
+        out = device_array(bytes(len(text)))
+        assert lmcache.decrypt(keys, pinned.view, sizes, key_numbers=numbers, out=out).tobytes() == text
+        for wrong in [3, 38]:
+            pinned.view[places[wrong] + 20 + sizes[wrong]] ^= 1
+        with pytest.raises(InvalidTag, match=r"messages \[3, 38\] are not"):
+            lmcache.decrypt(keys, pinned.view, sizes, key_numbers=numbers, out=out)
+        pinned.view[places[39]] = 7
+        with pytest.raises(lmcache.MalformedFrame, match="^frame 39 has version 7: expected 1$"):
+            lmcache.decrypt(keys, pinned.view, sizes, key_numbers=numbers, out=out)
+        # Frames in another order than that of their blocks, without gaps.
+        order = rng.sample(range(40), 40)
+        at, there = 0, [0] * 40
+        for i in order:
+            there[i], at = at, at + sizes[i] + lmcache.OVERHEAD
+        lmcache.encrypt(keys, device_array(text), sizes, key_numbers=numbers, out=pinned.view, places=there)
+        assert lmcache.decrypt(keys, pinned.view, sizes, key_numbers=numbers, out=out, places=there).tobytes() == text
+
+
+def test_numbers_of_keys_are_checked_for_all_frames(device_array):
+    for key_numbers, said in [([0], "^key_numbers has 1: expected 2"), ([0, 0, 0], "^key_numbers has 3"), ([0, 2], r"\[1\] is 2")]:
+        for call in lmcache.encrypt, lmcache.decrypt:
+            with pytest.raises(ValueError, match=said):
+                call([bytes(16)] * 2, device_array(bytes(58)), [29, 29] if call is lmcache.encrypt else [0, 0], key_numbers=key_numbers)
+
+
+def test_nothing_is_under_way_after_an_error(rng, device_array, monkeypatch):
+    """The memory of the host may go then."""
+    monkeypatch.setattr(lmcache, "_PART_BYTES", 1000)
+    sizes, waited = [300] * 20, []
+    wait = _driver.Lane.wait
+    monkeypatch.setattr(_driver.Lane, "wait", lambda lane, doing: (waited.append(doing), wait(lane, doing))[1])
+    text, frames = device_array(rng.randbytes(6000)), bytearray(329 * 20)
+
+    def fails(*arguments, **_):
+        raise GpuaesError("no memory")
+
+    lmcache.encrypt(bytes(16), text, sizes, out=frames)
+    for call in (lambda: lmcache.encrypt(bytes(16), text, sizes, out=frames)), (lambda: lmcache.decrypt(bytes(16), frames, sizes, out=text)):
+        with monkeypatch.context() as patched:
+            patched.setattr(lmcache.Batch, "queue", fails)
+            with pytest.raises(GpuaesError, match="no memory"):
+                call()
+        assert waited[-1] == "copying frames"
 
 
 def test_frames_over_blocks(rng, device_array):

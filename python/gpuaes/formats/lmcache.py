@@ -12,17 +12,19 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import hmac
 import os
-from operator import add, sub
-from typing import Any, overload
+from operator import add, le, sub
+from typing import Any, Iterator, overload
 
 from .. import _driver, _memory
-from .._columns import Column, are_apart, each, edges, greatest, least
+from .._columns import Column, are_apart, each, edges, every, greatest, least
 from .._driver import DeviceMemory
 from .._places import check_apart, row
 from .._types import CudaArray, Data, DataT, DLPackArray, ElementsArray, Keys, Numbers, T
-from ..batch import Batch, Pieces
+from ..batch import Batch, Pieces, numbers_of_keys, refuse
 
 __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
 
@@ -36,6 +38,8 @@ _INFO = b"lmcache-l2-aesgcm-v1"
 # _MASK is their keystream, AES-128 of a block of zeros.
 _NO_SECRET = bytes(16)
 _MASK = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
+_MASKED = [bytes(byte ^ mask for byte in range(256)) for mask in _MASK[:_HEADER]]  # each byte of a header, XOR _MASK
+_PART_BYTES = 256 << 20
 
 
 class MalformedFrame(ValueError):
@@ -94,15 +98,35 @@ def encrypt(
     like = _on_device_of(blocks, frames)
     if _is_of_host(target) and end == int(edges(sealed_lengths)[-1]):
         frames = _new(like, end)  # no gap, which a copy would overwrite
-    source = Pieces(blocks, begins[:-1], lengths)
+    numbers = _numbers(keys, key_numbers, len(lengths))
+    work, kept = [], []
+    with _until_done(like):
+        for part in _parts(starts, sealed_lengths) if frames is not target else [slice(len(lengths))]:
+            where = begins[:-1][part], lengths[part], starts[part]
+            batches, headers = _seal(keys, numbers and numbers[part], blocks, frames, like, *where)
+            work += batches
+            kept.append(headers)
+            if frames is not target:
+                first, last = least(where[2]), greatest(each(add, where[2], sealed_lengths[part]))
+                _fetch(frames, target, first, last)
+    for batch in work:
+        batch.check()
+    return target
+
+
+def _seal(
+    keys: Keys, numbers: Any, blocks: Any, frames: Any, like: Any, begins: Column, lengths: Column, starts: Column
+) -> tuple[list[Batch[Any, Any]], bytearray]:  # fmt: skip
+    """Queues encryption, and copies of headers, whose bytes must stay until that is done."""
+    source, count = Pieces(blocks, begins, lengths), len(lengths)
     headers_at, tags_at = Pieces(frames, starts, _HEADER), Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG)
     for pieces in headers_at, tags_at:
         check_apart(source.places("blocks"), pieces.places("out"), "out has a frame whose header or tag lies over a block,")
     ivs = os.urandom(_IV * count)
     headers = bytearray(_HEADER * count)
-    headers[::_HEADER] = bytes([_VERSION]) * count
+    headers[::_HEADER] = _MASKED[0][_VERSION : _VERSION + 1] * count
     for at in range(_IV):
-        headers[1 + at :: _HEADER] = ivs[at::_IV]
+        headers[1 + at :: _HEADER] = ivs[at::_IV].translate(_MASKED[1 + at])
     sealed = Batch(
         "GCM",
         keys,
@@ -110,18 +134,14 @@ def encrypt(
         encrypt=True,
         ivs=ivs,
         tags=tags_at,
-        key_numbers=key_numbers,
+        key_numbers=numbers,
         out=Pieces(frames, each(add, starts, _HEADER), lengths),
     )
-    masked = _masked(headers)
-    rows = range(0, len(headers), _HEADER)
-    copied = _copy(Pieces(_sent(_memory.view(masked).address, len(masked), like), rows, _HEADER), headers_at)
+    sent = _new(like, len(headers))
+    _send(_memory.view(headers).address, sent, 0, len(headers))
+    copied = _copy(Pieces(sent, range(0, len(headers), _HEADER), _HEADER), headers_at)
     sealed.queue()
-    sealed.check()
-    copied.check()
-    if frames is not target:
-        _fetch(frames, target)
-    return target
+    return [sealed, copied], headers
 
 
 @overload
@@ -151,34 +171,44 @@ def decrypt(
     """Returns the blocks of frames, one after the other, in a new array or in `out`; sizes[i] is the length of block i,
     which a frame does not have. Frame i begins at places[i] of `frames`, or where the one before it ends.
 
-    Raises MalformedFrame for a frame of another version, and InvalidTag, which names frames that are not authentic. The
-    text of such a frame is zeros.
+    Raises MalformedFrame for a frame of another version; of frames of the host, `out` may then have the texts of others.
+    Raises InvalidTag, which names frames that are not authentic. The text of such a frame is zeros.
     """
     lengths, begins, starts = _columns(sizes, places)
     texts = _new(frames, int(begins[-1])) if out is None else out
     _check_length(texts, "out", int(begins[-1]))
     _check_end(frames, "frames", greatest(each(add, each(add, starts, lengths), OVERHEAD)))
     like = _on_device_of(frames, texts)
+    sealed_lengths, numbers = each(add, lengths, OVERHEAD), _numbers(keys, key_numbers, len(lengths))
+    parts, host, copies = [slice(len(lengths))], None, False
     if _is_of_host(frames):
-        frames, starts = _near(frames, starts, each(add, lengths, OVERHEAD), like)
-    batch = Batch(
-        "GCM",
-        keys,
-        Pieces(frames, each(add, starts, _HEADER), lengths),
-        encrypt=False,
-        ivs=Pieces(frames, each(add, starts, 1), _IV),
-        tags=Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG),
-        key_numbers=key_numbers,
-        out=Pieces(texts, begins[:-1], lengths),
-    )
-    versions = _new(like, len(lengths))
-    _copy(Pieces(frames, starts, 1), Pieces(versions, range(len(lengths)), 1)).check()
-    masked = _read(versions)
-    if wrong := masked.strip(bytes([_VERSION ^ _MASK[0]])):
-        number = masked.index(wrong[0])
-        raise MalformedFrame(f"frame {number} has version {wrong[0] ^ _MASK[0]}: expected {_VERSION}")
-    batch.queue()
-    batch.check()
+        host, parts, copies = _memory.view(frames), _parts(starts, sealed_lengths), _is_dense(starts, sealed_lengths)
+        _lane(_memory.view(like)).wait("waiting for frames")  # which the stream may be about to write
+    work = []
+    with _until_done(like):
+        shift = least(starts) if copies else 0
+        if copies:
+            frames = _new(like, greatest(each(add, starts, sealed_lengths)) - shift)
+        for part in parts:
+            here, count = starts[part], lengths[part]
+            _check_versions(_versions_of_host(host, here) if host else _versions(frames, here, like), part.start or 0)
+            if host and copies:
+                begin, end = least(here), greatest(each(add, here, sealed_lengths[part]))
+                _send(host.address + begin, frames, begin - shift, end - begin)
+            here = each(sub, here, shift)
+            batch = Batch(
+                "GCM",
+                keys,
+                Pieces(frames, each(add, here, _HEADER), count),
+                encrypt=False,
+                ivs=Pieces(frames, each(add, here, 1), _IV),
+                tags=Pieces(frames, each(add, each(add, here, count), _HEADER), _TAG),
+                key_numbers=numbers and numbers[part],
+                out=Pieces(texts, begins[:-1][part], count),
+            )
+            batch.queue()
+            work.append((part.start or 0, batch))
+    refuse([first + number for first, batch in work for number in batch.not_authentic()])
     return texts
 
 
@@ -197,6 +227,11 @@ def _columns(sizes: Numbers, places: Numbers | None) -> tuple[Column, Column, Co
     if len(starts) != len(lengths):
         raise ValueError(f"places has {len(starts)}: expected {len(lengths)}, one for each block")
     return lengths, begins, starts
+
+
+def _numbers(keys: Keys, key_numbers: Numbers | None, count: int) -> Any:
+    several = len(keys) if isinstance(keys, (list, tuple)) else 1
+    return None if key_numbers is None else numbers_of_keys(key_numbers, count, several)
 
 
 def _check_length(array: Any, name: str, count: int) -> None:
@@ -225,45 +260,64 @@ def _is_of_host(array: Any) -> bool:
     return _memory.view(array).device is None
 
 
-def _near(frames: Any, starts: Column, lengths: Column, like: Any) -> tuple[Any, Column]:
-    """Frames of the host as the device reads them best: a copy of all that lies between the first and the last, unless
-    most of that is other data. Kernels read pinned memory at odd offsets at a fifth of the rate of a copy."""
-    first, end = least(starts), greatest(each(add, starts, lengths))
-    data = _memory.view(frames)
-    if end - first > 2 * int(edges(lengths)[-1]):
-        return frames, starts
-    return _sent(data.address + first, end - first, like), each(sub, starts, first)
+def _is_dense(starts: Column, lengths: Column) -> bool:
+    """Whether frames are half or more of what lies between the first and the last. The device then reads a copy of all of
+    it: kernels read pinned memory at odd offsets at a fifth of the rate of a copy."""
+    return greatest(each(add, starts, lengths)) - least(starts) <= 2 * int(edges(lengths)[-1])
+
+
+def _parts(starts: Column, lengths: Column) -> list[slice]:
+    """Frames in parts of some _PART_BYTES: while one passes the bus, the next is described. Frames in another order than
+    that of their places are one part."""
+    count, total = len(lengths), int(edges(lengths)[-1])
+    size = max(1, count * _PART_BYTES // max(total, 1)) if every(le, starts[:-1], starts[1:]) else count
+    return [slice(first, min(first + size, count)) for first in range(0, count, size)]
+
+
+def _versions(frames: Any, starts: Column, like: Any) -> bytes:
+    versions = _new(like, len(starts))
+    _copy(Pieces(frames, starts, 1), Pieces(versions, range(len(starts)), 1)).check()
+    memory = _memory.view(versions)
+    return _lane(memory).read(memory.address, memory.bytes).translate(_MASKED[0])
+
+
+def _versions_of_host(host: _memory.Memory, starts: Column) -> bytes:
+    data = memoryview((ctypes.c_ubyte * host.bytes).from_address(host.address)).cast("B")
+    return bytes(map(data.__getitem__, starts.tolist()))
+
+
+def _check_versions(versions: bytes, first: int) -> None:
+    """Of frames from number `first` on."""
+    if wrong := versions.strip(bytes([_VERSION])):
+        number = first + versions.index(wrong[0])
+        raise MalformedFrame(f"frame {number} has version {wrong[0]}: expected {_VERSION}")
 
 
 def _lane(memory: _memory.Memory) -> _driver.Lane:
     return _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
 
 
-def _read(array: Any) -> bytes:
+@contextlib.contextmanager
+def _until_done(like: Any) -> Iterator[None]:
+    """Waits for what is queued within, also after an exception: it uses the caller's memory of the host."""
+    try:
+        yield
+    finally:
+        _lane(_memory.view(like)).wait("copying frames")
+
+
+def _send(address: int, array: Any, begin: int, count: int) -> None:
+    """Queues a copy of bytes of the host to byte `begin` of an array."""
     memory = _memory.view(array)
-    return _lane(memory).read(memory.address, memory.bytes)
-
-
-def _masked(headers: bytearray) -> bytes:
-    """Headers, each XOR _MASK."""
-    mask = _MASK[:_HEADER] * (len(headers) // _HEADER)
-    return (int.from_bytes(headers, "big") ^ int.from_bytes(mask, "big")).to_bytes(len(mask), "big")
-
-
-def _sent(address: int, count: int, like: Any) -> Any:
-    """A copy of bytes of the host in memory of a device."""
-    array, memory = _memory.new_like(_memory.view(like), count)
     with _lane(memory) as lane:
-        lane.send(memory.address, address, count)
-        lane.wait("copying to the device")
-    return array
+        lane.send(memory.address + begin, address, count)
 
 
-def _fetch(frames: Any, target: Any) -> None:
+def _fetch(frames: Any, target: Any, begin: int, end: int) -> None:
+    """Queues a copy of these bytes to the same place of the host."""
     memory = _memory.view(frames)
     with _lane(memory) as lane:
-        lane.fetch(_memory.view(target, writable=True).address, memory.address, memory.bytes)
-        lane.wait("copying frames to the host")
+        lane.fetch(_memory.view(target, writable=True).address + begin, memory.address + begin, end - begin)
 
 
 def _copy(source: Pieces, target: Pieces) -> Batch:
