@@ -7,6 +7,7 @@ import ctypes
 import io
 import json
 import os
+import threading
 
 import pytest
 
@@ -180,6 +181,45 @@ def test_file_is_finished_without_a_device_that_fails(hangs, tmp_path, device_ar
     assert files.unseal(sealed) == text and len(calls) == 2
     assert len(lost) == (2 if hangs else 0) and not any(any(each.view) for work in lost for each in work._near)
     assert hangs or gpuaes.statistics().pinned_bytes == pinned
+
+
+def test_next_piece_is_read_while_a_device_works(tmp_path, device_array, everything_on_device, rng, monkeypatch):
+    monkeypatch.setattr(_tink_files, "_PIECE_BYTES", 3 * SEGMENT)
+    fill, run, read, numbers = _tink_files.fill, _tink_files._OnDevice.run, threading.Semaphore(0), []
+
+    def counted(file, view):
+        count = fill(file, view)
+        read.release()
+        return count
+
+    def waiting(work, number, *arguments):
+        """Ends once the piece behind this one is read."""
+        numbers.append(number)
+        if len(numbers) == 1:
+            read.acquire()  # of the first piece, before the work
+        assert arguments[-1] or read.acquire(timeout=600)
+        run(work, number, *arguments)
+
+    monkeypatch.setattr(_tink_files, "fill", counted)
+    monkeypatch.setattr(_tink_files._OnDevice, "run", waiting)
+    assert Files(tmp_path).seal(rng.randbytes(40_000)) and numbers == [0, 1, 0, 1]
+
+
+def test_error_of_the_thread_that_reads(tmp_path, device_array, everything_on_device, monkeypatch):
+    monkeypatch.setattr(_tink_files, "_PIECE_BYTES", 3 * SEGMENT)
+    fill, views = _tink_files.fill, []
+
+    def failing(file, view):
+        views.append(view)
+        if len(views) > 2:
+            raise OSError("of this test")
+        return fill(file, view)
+
+    monkeypatch.setattr(_tink_files, "fill", failing)
+    (tmp_path / "text").write_bytes(bytes(40_000))
+    with pytest.raises(OSError, match="of this test"):
+        StreamingAead(KEY, segment_bytes=SEGMENT).encrypt_file(tmp_path / "text", tmp_path / "sealed")
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 
 def test_pinned_memory_is_freed_behind_its_copies(tmp_path, device_array, everything_on_device, monkeypatch):
