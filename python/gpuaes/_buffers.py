@@ -7,11 +7,12 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import threading
+import contextlib
 from typing import NamedTuple
 
 from . import _driver, _library
 from ._library import lib
+from .errors import GpuaesError
 
 _ROUNDED, _KEPT_BYTES = 1 << 16, 64 << 20
 
@@ -25,18 +26,28 @@ class Buffer(NamedTuple):
     bytes: int
 
 
-_lock = threading.Lock()
+# The oldest first. No lock: a signal's handler or a finalizer may make a batch in mid-call.
 _kept: list[Buffer] = []
 
 
 def take(context: _driver.Context, count: int) -> Buffer:
     """Returns a buffer of `count` bytes or more. Raises GpuaesError."""
-    with _lock:
-        for buffer in _kept:
-            if buffer.context is context and count <= buffer.bytes <= 2 * count + _ROUNDED:
+    for buffer in reversed(list(_kept)):
+        if buffer.context is context and count <= buffer.bytes <= 2 * count + _ROUNDED:
+            with contextlib.suppress(ValueError):  # somebody else has it
                 _kept.remove(buffer)
                 return buffer
     size = -(-count // _ROUNDED) * _ROUNDED
+    try:
+        return _allocate(context, size)
+    except GpuaesError:
+        if not _kept:
+            raise
+        free_kept()
+        return _allocate(context, size)
+
+
+def _allocate(context: _driver.Context, size: int) -> Buffer:
     with context.relaxed():
         host = lib.gpuaes_pinned_alloc(size) or 0
     if not host:
@@ -48,21 +59,27 @@ def take(context: _driver.Context, count: int) -> Buffer:
         raise
 
 
-def give(buffer: Buffer, at: int, secret: int) -> None:
+def give(buffer: Buffer, at: int, secret: int, is_kept: bool) -> None:
     """Takes back a buffer that no stream uses any more, and overwrites its `secret` bytes from `at` on."""
     if secret:
         lib.gpuaes_cleanse(buffer.host + at, secret)
         buffer.context.overwrite(buffer.device + at, secret)
-    with _lock:
-        if sum(each.bytes for each in _kept) + buffer.bytes <= _KEPT_BYTES:
-            _kept.append(buffer)
-            return
-    _free(buffer)
+    if not is_kept or buffer.bytes > _KEPT_BYTES:
+        _free(buffer)
+        return
+    _kept.append(buffer)
+    while sum(each.bytes for each in list(_kept)) > _KEPT_BYTES:
+        _free_oldest()
 
 
 def free_kept() -> None:
     while _kept:
-        _free(_kept.pop())
+        _free_oldest()
+
+
+def _free_oldest() -> None:
+    with contextlib.suppress(IndexError):
+        _free(_kept.pop(0))
 
 
 def _free(buffer: Buffer) -> None:

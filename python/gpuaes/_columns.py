@@ -25,9 +25,12 @@ def column(values: Any) -> Column:
     if numpy is None:
         return array("Q", values)
     if isinstance(values, range):
-        if len(values) and min(values[0], values[-1]) < 0:
-            raise OverflowError("a number is negative")
-        return numpy.arange(values.start, values.stop, values.step, "u8")
+        if len(values) and not 0 <= min(values[0], values[-1]) <= max(values[0], values[-1]) < 1 << 64:
+            raise OverflowError("a number is negative, or too large")
+        numbers = numpy.arange(len(values), dtype="u8")  # of values itself it would be rounded
+        numbers *= numpy.uint64(values.step % (1 << 64))
+        numbers += numpy.uint64(values.start % (1 << 64))
+        return numbers
     if not isinstance(values, numpy.ndarray):
         return numpy.array(array("Q", values))
     if values.ndim != 1 or values.dtype.kind not in "iu":

@@ -482,12 +482,14 @@ class Lane(Owner):
         result = _cuda.cuStreamIsCapturing(self.stream, byref(captured))
         return result == _CAPTURE_IMPLICIT or bool(captured.value)
 
+    def is_captured(self) -> bool:
+        with self.context:
+            return self._is_captured()
+
     def refuse_capture(self, doing: str, expected: str = "gpuaes.Batch there") -> None:
         """Raises GpuaesError while the stream is captured into a CUDA graph, whose runs would use nonces and counters
         again."""
-        with self.context:
-            captured = self._is_captured()
-        if captured:
+        if self.is_captured():
             raise GpuaesError(f"{doing}: the stream is captured into a CUDA graph; expected {expected}", _library.BUSY)
 
     def slot(self) -> Slot:

@@ -152,6 +152,7 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         """
         self._key, self._tweak_key = _library.Key(), _library.Key()
         self._buffer: _buffers.Buffer | None = None
+        self._was_captured = False
         self._table = self._key_bytes = self._temp = self._temp_bytes = 0
         self._lanes: dict[int, _driver.Lane] = {}
         if (mode, bool(encrypt)) not in _OPS:
@@ -433,6 +434,7 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         self._wait_for_other(lane)
         self._lanes[lane.stream] = self._last = lane
         with lane:
+            self._was_captured |= lane.is_captured()
             status = lib.gpuaes_queue(self._batch, self._temp, self._temp_bytes, lane.stream, lane.device)
         _library.check_queue(status, "queueing a batch")
         if memory.kind == "jax":
@@ -485,10 +487,11 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         home, buffer, table, key_bytes, temp, owners = (
             self._home, self._buffer, self._table, self._key_bytes, self._temp, self._owners
         )  # fmt: skip
+        is_kept = not self._was_captured  # a run of the graph may be under way: to free waits for it
 
         def free() -> None:
             if buffer:
-                _buffers.give(buffer, table, key_bytes)
+                _buffers.give(buffer, table, key_bytes, is_kept)
             if temp:
                 home.context.free(temp)
             _ = owners  # until here

@@ -13,7 +13,7 @@ import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
-from gpuaes import InvalidTag, _driver, _library  # noqa: E402
+from gpuaes import InvalidTag, _buffers, _columns, _driver, _library  # noqa: E402
 from gpuaes.batch import Batch, Pieces  # noqa: E402
 from gpuaes.formats._tink_files import _Pinned as Pinned  # noqa: E402
 
@@ -242,6 +242,22 @@ def test_captured_graph_is_not_refused(device_array, cuda_stream):
         driver.call("cuGraphGetNodes", graph, None, ctypes.byref(nodes))
         driver.call("cuGraphDestroy", graph)
     assert nodes.value > 0
+    # A run of the graph may still read the arrays: to free them waits for it, and no other batch gets them.
+    buffer = batch._buffer
+    batch.close()
+    _driver.reap(everything=True)
+    assert buffer not in _buffers._kept
+
+
+def test_ranges_are_exact_columns():
+    """arange() of NumPy rounds the number of elements."""
+    pytest.importorskip("numpy")
+    for numbers in (range(0), range(5), range(7, -1, -1), range(3, 3 << 62, 1 << 62), range(1 << 63, 5, -(1 << 61)),
+                    range(0, (1 << 60) + 1, 1 << 60)):
+        assert _columns.column(numbers).tolist() == list(numbers)
+    for numbers in range(-1, 5), range(5, -2, -1), range(0, (1 << 64) + 5, 1 << 63):
+        with pytest.raises(OverflowError):
+            _columns.column(numbers)
 
 
 def test_wrong_arguments(device_array, cuda_stream):

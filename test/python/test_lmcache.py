@@ -162,6 +162,8 @@ def test_numbers_of_keys_are_checked_for_all_frames(device_array):
         for call in lmcache.encrypt, lmcache.decrypt:
             with pytest.raises(ValueError, match=said):
                 call([bytes(16)] * 2, device_array(bytes(58)), [29, 29] if call is lmcache.encrypt else [0, 0], key_numbers=key_numbers)
+    with pytest.raises(ValueError, match="^keys is empty"):
+        lmcache.encrypt([], device_array(bytes(58)), [29, 29], key_numbers=[0, 0])
 
 
 def test_nothing_is_under_way_after_an_error(rng, device_array, monkeypatch):

@@ -183,25 +183,57 @@ def test_memory_of_a_batch_is_kept_for_others(rng, device_array, monkeypatch):
     run(Pieces(data, [16, 0], 16))
 
 
-def test_memory_beyond_a_limit_is_not_kept(device_array, monkeypatch):
+def test_memory_that_is_kept_has_a_limit(device_array, monkeypatch):
     context = _driver.context_of(0)
     with monkeypatch.context() as patched:
         patched.setattr(_buffers, "_kept", kept := [])
         patched.setattr(_buffers, "_KEPT_BYTES", 200_000)
-        small, large = _buffers.take(context, 1), _buffers.take(context, 150_000)
-        assert small.bytes == 65_536 and large.bytes == 196_608
-        for buffer in large, small:
-            _buffers.give(buffer, 0, 0)
+        small, other, large, larger = (_buffers.take(context, count) for count in (1, 65_537, 150_000, 200_001))
+        assert [each.bytes for each in (small, other, large, larger)] == [65_536, 131_072, 196_608, 262_144]
+        for buffer in larger, small, other:
+            _buffers.give(buffer, 0, 0, True)
+        assert kept == [small, other]
+        _buffers.give(large, 0, 0, True)  # in the place of older ones
         assert kept == [large]
         # Not for a request of much less, nor for one of more.
         for count in 1, 196_609:
-            other = _buffers.take(context, count)
-            assert kept == [large] and other is not large
-            _buffers._free(other)
+            another = _buffers.take(context, count)
+            assert kept == [large] and another is not large
+            _buffers._free(another)
         assert _buffers.take(context, 100_000) is large and not kept
-        _buffers.give(large, 0, 0)
-        _buffers.free_kept()
+        _buffers.give(large, 0, 0, True)
+        allocate, calls = _driver.Context.allocate, []
+
+        def full(context, count):
+            calls.append(count)
+            if len(calls) == 1:
+                raise gpuaes.GpuaesError("no memory")
+            return allocate(context, count)
+
+        patched.setattr(_driver.Context, "allocate", full)
+        small = _buffers.take(context, 1)
+        assert calls == [65_536, 65_536] and not kept
+        _buffers.give(small, 0, 0, False)
         assert not kept
+
+
+def test_signal_in_mid_call(device_array, monkeypatch):
+    """Its handler may make a batch."""
+    context, taken = _driver.context_of(0), []
+    with monkeypatch.context() as patched:
+
+        class Interrupted(list):
+            def remove(self, buffer):
+                if not taken:
+                    taken.append(None)
+                    taken.append(_buffers.take(context, 1))
+                super().remove(buffer)
+
+        patched.setattr(_buffers, "_kept", Interrupted([_buffers.take(context, 1)]))
+        taken.append(_buffers.take(context, 1))
+        assert taken[1].host != taken[2].host
+        for buffer in taken[1:]:
+            _buffers._free(buffer)
 
 
 @pytest.mark.parametrize("named_by", ["array", "cupy"])

@@ -231,7 +231,7 @@ def _columns(sizes: Numbers, places: Numbers | None) -> tuple[Column, Column, Co
 
 def _numbers(keys: Keys, key_numbers: Numbers | None, count: int) -> Any:
     several = len(keys) if isinstance(keys, (list, tuple)) else 1
-    return None if key_numbers is None else numbers_of_keys(key_numbers, count, several)
+    return None if key_numbers is None or not several else numbers_of_keys(key_numbers, count, several)
 
 
 def _check_length(array: Any, name: str, count: int) -> None:
