@@ -7,6 +7,8 @@ import ctypes
 import io
 import json
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -203,6 +205,32 @@ def test_next_piece_is_read_while_a_device_works(tmp_path, device_array, everyth
     monkeypatch.setattr(_tink_files, "fill", counted)
     monkeypatch.setattr(_tink_files._OnDevice, "run", waiting)
     assert Files(tmp_path).seal(rng.randbytes(40_000)) and numbers == [0, 1, 0, 1]
+
+
+def test_file_at_the_end_of_the_interpreter(tmp_path, device_array, everything_on_device, rng):
+    """No thread can be started there."""
+    device_array(b"")
+    text, files = rng.randbytes(40_000), Files(tmp_path)
+    (tmp_path / "text").write_bytes(text)
+    program = f"""if True:
+        import atexit
+        from gpuaes.formats import _tink_files
+        from gpuaes.formats.tink import StreamingAead
+        import device_arrays
+        _tink_files._PIECE_BYTES = {3 * SEGMENT}
+        used, run = [], _tink_files._OnDevice.run
+        _tink_files._OnDevice.run = lambda *arguments: (used.append(arguments[1]), run(*arguments))
+        import gpuaes
+        gpuaes.start()
+        def seal():
+            StreamingAead({KEY!r}, segment_bytes={SEGMENT}).encrypt_file("text", "sealed", {AAD!r})
+            print(used)
+        atexit.register(seal)
+        seal()"""
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("[0, 1, 0, 1]\n[0, 1, 0, 1, 0, 0, 0, 0]\n", 0), done.stderr
+    assert files.unseal((tmp_path / "sealed").read_bytes()) == text
 
 
 def test_error_of_the_thread_that_reads(tmp_path, device_array, everything_on_device, monkeypatch):

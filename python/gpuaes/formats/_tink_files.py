@@ -59,7 +59,8 @@ def run(segments: Segments, encrypt: bool, file: Any, out: Any, progress: Progre
             if pool and not last:
                 following = work.sources[1 - number]
                 following[0] = work.sources[number][want]
-                ahead = pool.submit(fill, file, following[1 : work.count * unit + 1])
+                with contextlib.suppress(RuntimeError):  # where the interpreter ends, there are no new threads
+                    ahead = pool.submit(fill, file, following[1 : work.count * unit + 1])
             try:
                 work.run(number, first, count, text_bytes, last)
             except GpuaesError:
