@@ -75,8 +75,10 @@ int functions_find(OSSL_PROVIDER *provider, int operation, const char *name,
 {
     int no_cache, all = 1;
     const OSSL_ALGORITHM *a = OSSL_PROVIDER_query_operation(provider, operation, &no_cache);
+    const size_t length = strlen(name); /* AES-128-GCM-SIV is another one than AES-128-GCM */
     while (a != NULL && a->algorithm_names != NULL &&
-           strncmp(a->algorithm_names, name, strlen(name)) != 0)
+           (strncmp(a->algorithm_names, name, length) != 0 ||
+            (a->algorithm_names[length] != ':' && a->algorithm_names[length] != '\0')))
         a++;
     if (a == NULL || a->algorithm_names == NULL)
         return 0;
