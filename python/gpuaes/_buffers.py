@@ -1,6 +1,6 @@
-"""Pairs of pinned and device memory, through which what describes messages gets to a device, kept for others when they
-are given back: to free either would wait for all work of the device, and to copy from memory that is not pinned, for that
-of the stream.
+"""Pairs of pinned and device memory, through which the description of messages gets to a device. A pair that is given back
+is kept for the next batch: to free it would wait for all work of the device. A copy from memory that is not pinned would
+wait for the stream.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -26,7 +26,7 @@ class Buffer(NamedTuple):
     bytes: int
 
 
-# The oldest first. No lock: a signal's handler or a finalizer may make a batch in mid-call.
+# The oldest first. There is no lock: the handler of a signal, or a finalizer, may call these functions in mid-call.
 _kept: list[Buffer] = []
 
 
@@ -34,7 +34,7 @@ def take(context: _driver.Context, count: int) -> Buffer:
     """Returns a buffer of `count` bytes or more. Raises GpuaesError."""
     for buffer in reversed(list(_kept)):
         if buffer.context is context and count <= buffer.bytes <= 2 * count + _ROUNDED:
-            with contextlib.suppress(ValueError):  # somebody else has it
+            with contextlib.suppress(ValueError):  # another thread, or a handler, has taken it
                 _kept.remove(buffer)
                 return buffer
     size = -(-count // _ROUNDED) * _ROUNDED

@@ -500,8 +500,8 @@ class Batch(Owner, Generic[OutT, DeviceT]):
 
 
 class _Blob:
-    """What goes to the device in one piece; each part is aligned to 16. Nothing is copied before write(), since new memory
-    costs more than the copy."""
+    """What goes to the device in one piece; each part is aligned to 16. write() alone copies, since new memory costs more
+    than a copy."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -539,7 +539,7 @@ def numbers_of_keys(key_numbers: Numbers, count: int, keys: int) -> Sequence[int
 
 
 def refuse(wrong: list[int]) -> None:
-    """Raises InvalidTag where there are messages that are not authentic: these numbers."""
+    """Raises InvalidTag, which names messages that are not authentic, unless there are none."""
     if wrong:
         more = f" and {len(wrong) - 8} more" if len(wrong) > 8 else ""
         raise InvalidTag(f"messages {wrong[:8]}{more} are not authentic: their tags are wrong")

@@ -183,7 +183,7 @@ def decrypt(
     parts, host, copies = [slice(len(lengths))], None, False
     if _is_of_host(frames):
         host, parts, copies = _memory.view(frames), _parts(starts, sealed_lengths), _is_dense(starts, sealed_lengths)
-        _lane(_memory.view(like)).wait("waiting for frames")  # which the stream may be about to write
+        _lane(_memory.view(like)).wait("waiting for frames")  # the stream may have yet to write them
     work = []
     with _until_done(like):
         shift = least(starts) if copies else 0
@@ -299,7 +299,7 @@ def _lane(memory: _memory.Memory) -> _driver.Lane:
 
 @contextlib.contextmanager
 def _until_done(like: Any) -> Iterator[None]:
-    """Waits for what is queued within, also after an exception: it uses the caller's memory of the host."""
+    """Waits for the work that is queued within, also after an exception: that work uses the caller's memory of the host."""
     try:
         yield
     finally:

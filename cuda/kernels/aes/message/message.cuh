@@ -248,7 +248,7 @@ static __device__ __forceinline__ uint32_t access_bytes(uint64_t at, uint32_t by
  */
 static __device__ __forceinline__ aes_state load_some(uint64_t from, uint32_t bytes)
 {
-    aes_state s = {}; /* what is loaded ends with its last byte */
+    aes_state s = {}; /* its last bytes are those loaded so far */
 #pragma unroll 1
     for (uint32_t left = bytes; left != 0;) {
         uint32_t width = access_bytes(from, left);

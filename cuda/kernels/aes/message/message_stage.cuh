@@ -231,10 +231,10 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         store_end(offset);
     }
 
-    /* In a word with the end of a piece's whole granules: the first of them. */
+    /* A word has the end of a piece's whole granules, and FIRST times the number of the first. */
     static constexpr uint32_t FIRST = 0x100;
 
-    /* Granule `e` of a piece that is off by `offset`; the first has bytes of the piece before. */
+    /* Granule `e` of a piece off by `offset`; the first one begins with bytes of the last piece. */
     static __device__ __forceinline__ aes_state granule_of(const uint4 *row, uint32_t e,
                                                            uint32_t offset)
     {
@@ -244,7 +244,7 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         return s;
     }
 
-    /* Granule `e` of the piece that goes to `at`, if it is whole. */
+    /* Stores granule `e` of the piece that goes to `at`, if it is whole. */
     static __device__ __forceinline__ void store_granule(const uint4 *row, uint64_t at, uint32_t e,
                                                          uint32_t flags)
     {
@@ -254,7 +254,7 @@ template <uint32_t PIECE_BLOCKS> struct stage {
                    to_vector(granule_of(row, e, offset)));
     }
 
-    /* The bytes that the lane's segment has of its first granule, where that is not whole. */
+    /* Stores what the lane's segment has of its first granule, if that is not whole. */
     __device__ __forceinline__ void store_begin() const
     {
         uint32_t skipped = skips() ? 1 : 0;
@@ -263,7 +263,7 @@ template <uint32_t PIECE_BLOCKS> struct stage {
                        to_state(own()[skipped]));
     }
 
-    /* The bytes that it has of its last granule, if that is another one. */
+    /* Stores what the segment has of its last granule, if that is another one, and not whole. */
     __device__ __forceinline__ void store_end(uint32_t offset) const
     {
         uint32_t end = offset + left, part = end % 16, begin = end - part;
