@@ -131,7 +131,7 @@ static __device__ __forceinline__ aes_state decrypt_round(uint32_t lane, aes_sta
             T::column(lane, s.c3, s.c2, s.c1, s.c0, key.c3)};
 }
 
-/* The last round. */
+/* The last round of encryption. */
 template <int TABLES>
 static __device__ __forceinline__ aes_state encrypt_last(uint32_t lane, aes_state s, aes_state key)
 {
@@ -140,6 +140,17 @@ static __device__ __forceinline__ aes_state encrypt_last(uint32_t lane, aes_stat
             T::last_column(lane, s.c1, s.c2, s.c3, s.c0, key.c1),
             T::last_column(lane, s.c2, s.c3, s.c0, s.c1, key.c2),
             T::last_column(lane, s.c3, s.c0, s.c1, s.c2, key.c3)};
+}
+
+/* The last round of decryption. */
+template <int TABLES>
+static __device__ __forceinline__ aes_state decrypt_last(uint32_t lane, aes_state s, aes_state key)
+{
+    using T = aes_lookup<TABLES>;
+    return {T::last_inverse_column(lane, s.c0, s.c3, s.c2, s.c1, key.c0),
+            T::last_inverse_column(lane, s.c1, s.c0, s.c3, s.c2, key.c1),
+            T::last_inverse_column(lane, s.c2, s.c1, s.c0, s.c3, key.c2),
+            T::last_inverse_column(lane, s.c3, s.c2, s.c1, s.c0, key.c3)};
 }
 
 /*
@@ -167,16 +178,11 @@ template <int TABLES, int ROUNDS, class KEY>
 static __device__ __forceinline__ aes_state decrypt_block(uint32_t lane, aes_state s,
                                                           const KEY &key)
 {
-    using T = aes_lookup<TABLES>;
     s = s ^ round_key(key, 0);
 #pragma unroll
     for (int round = 1; round < ROUNDS; round++)
         s = decrypt_round<TABLES>(lane, s, round_key(key, round));
-    aes_state last = round_key(key, ROUNDS);
-    return {T::last_inverse_column(lane, s.c0, s.c3, s.c2, s.c1, last.c0),
-            T::last_inverse_column(lane, s.c1, s.c0, s.c3, s.c2, last.c1),
-            T::last_inverse_column(lane, s.c2, s.c1, s.c0, s.c3, last.c2),
-            T::last_inverse_column(lane, s.c3, s.c2, s.c1, s.c0, last.c3)};
+    return decrypt_last<TABLES>(lane, s, round_key(key, ROUNDS));
 }
 
 #endif

@@ -166,7 +166,7 @@ enum message_mode {
 };
 enum {
     MESSAGE_LARGE_THREADS = 1024,
-    MESSAGE_RAW_THREADS = 768,
+    MESSAGE_RAW_THREADS = 640,
     MESSAGE_SMALL_THREADS = 512,
     MESSAGE_WARP_SHARED = 5 * 16 * 32, /* a row of four blocks and one granule for each lane */
     MESSAGE_HYBRID_THREADS = 896,

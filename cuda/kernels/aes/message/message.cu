@@ -8,7 +8,7 @@
 #include "cuda/kernels/aes/message/message_counter.cuh"
 
 #define MESSAGE_KERNEL(kind, size, threads, rounds, ...)                                           \
-    extern "C" __global__ void __launch_bounds__(threads)                                          \
+    extern "C" __global__ void __launch_bounds__(threads, 1)                                       \
         message_##kind##_##size##_##rounds(const __grid_constant__ message_arguments arguments)    \
     {                                                                                              \
         __VA_ARGS__(arguments);                                                                    \

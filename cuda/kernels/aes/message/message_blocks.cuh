@@ -18,6 +18,7 @@
 
 /* One key for all messages, and one for their tweaks. */
 template <int TABLES, int ROUNDS, bool DECRYPTS> struct one_block_key {
+    static constexpr uint32_t WIDTH = 1;
     parameter_key key, tweak_key;
 
     __device__ __forceinline__ explicit one_block_key(const message_arguments &a)
@@ -27,10 +28,10 @@ template <int TABLES, int ROUNDS, bool DECRYPTS> struct one_block_key {
     __device__ __forceinline__ void begin(const message_arguments &, const segment &, uint32_t)
     {
     }
-    __device__ __forceinline__ aes_state run(uint32_t lane, aes_state s) const
+    __device__ __forceinline__ void run(uint32_t lane, aes_state (&s)[WIDTH]) const
     {
-        return DECRYPTS ? decrypt_block<TABLES, ROUNDS>(lane, s, key)
-                        : encrypt_block<TABLES, ROUNDS>(lane, s, key);
+        s[0] = DECRYPTS ? decrypt_block<TABLES, ROUNDS>(lane, s[0], key)
+                        : encrypt_block<TABLES, ROUNDS>(lane, s[0], key);
     }
     __device__ __forceinline__ aes_state tweak(uint32_t lane, aes_state s) const
     {
@@ -41,8 +42,11 @@ template <int TABLES, int ROUNDS, bool DECRYPTS> struct one_block_key {
 
 /* A raw key for each message; of XTS, that of tweaks behind it. */
 template <int TABLES, int ROUNDS, bool DECRYPTS> struct raw_block_key {
-    uint64_t raw;              /* its address, or 0 */
-    key_words<ROUNDS - 6> key; /* the raw key, or the last words of the schedule */
+    static constexpr uint32_t WIDTH =
+        DECRYPTS ? 4 : 2; /* blocks for which the schedule is made once */
+    using words = key_words<ROUNDS - 6>;
+    uint64_t raw; /* its address, or 0 */
+    words key;    /* the raw key, or the last words of the schedule */
 
     __device__ __forceinline__ explicit raw_block_key(const message_arguments &) : raw(0), key{}
     {
@@ -55,21 +59,29 @@ template <int TABLES, int ROUNDS, bool DECRYPTS> struct raw_block_key {
         key = {};
         if (raw != 0)
             key.load(raw);
+        uint32_t constant = 1;
         if (DECRYPTS)
-            key.make(sbox, 4, 4 * ROUNDS + 4);
+#pragma unroll
+            for (int round = 1; round <= ROUNDS; round++)
+                key.make(sbox, round, constant);
     }
-    __device__ __forceinline__ aes_state run(uint32_t lane, aes_state s) const
+    template <uint32_t N>
+    __device__ __forceinline__ void run(uint32_t lane, aes_state (&s)[N]) const
     {
-        return DECRYPTS ? decrypt_by_words<TABLES, ROUNDS>(lane, s, key)
-                        : encrypt_by_words<TABLES, ROUNDS, 0>(lane, s, key);
+        if constexpr (DECRYPTS)
+            decrypt_by_words(byte_sbox<TABLES>{lane}, s, key);
+        else
+            encrypt_by_words<0>(table_sbox<TABLES>{lane}, s, key);
     }
     __device__ __forceinline__ aes_state tweak(uint32_t lane, aes_state s) const
     {
-        key_words<ROUNDS - 6> second = {};
+        words second = {};
         if (raw != 0)
             second.load(raw + 4 * (ROUNDS - 6));
-        return DECRYPTS ? encrypt_by_bytes<TABLES, ROUNDS>(lane, s, second)
-                        : encrypt_by_words<TABLES, ROUNDS, 0>(lane, s, second);
+        if constexpr (DECRYPTS)
+            return encrypt_by_words(byte_sbox<TABLES>{lane}, s, second);
+        else
+            return encrypt_by_words(table_sbox<TABLES>{lane}, s, second);
     }
 };
 
@@ -139,12 +151,53 @@ static __device__ __forceinline__ void steal(const message_arguments &a, const s
         end = load_some(array_element(a.in, s.message) + at + 16, rest);
     }
     aes_state first = DECRYPTS ? next : tweak, second = DECRYPTS ? tweak : next;
-    aes_state inner = key.run(lane, whole ^ first) ^ first;
-    aes_state stolen = inner ^ keep_bytes(inner, rest);
-    aes_state outer = key.run(lane, (end ^ stolen) ^ second) ^ second;
+    aes_state inner[1] = {whole ^ first};
+    key.run(lane, inner);
+    inner[0] = inner[0] ^ first;
+    aes_state outer[1] = {(end ^ inner[0] ^ keep_bytes(inner[0], rest)) ^ second};
+    key.run(lane, outer);
     if (takes_part) {
-        store_some(array_element(a.out, s.message) + at, 16, outer);
-        store_some(array_element(a.out, s.message) + at + 16, rest, keep_bytes(inner, rest));
+        store_some(array_element(a.out, s.message) + at, 16, outer[0] ^ second);
+        store_some(array_element(a.out, s.message) + at + 16, rest, keep_bytes(inner[0], rest));
+    }
+}
+
+/*
+ * Runs the blocks of the lane's text, WIDTH at a time. `mask` is of CBC the block before, of XTS
+ * the tweak. CBC encryption, where each block needs the one before, has a WIDTH of 1.
+ */
+template <uint32_t WIDTH, class KEY, bool DECRYPTS>
+static __device__ __forceinline__ void run_text(const message_arguments &a, const KEY &key,
+                                                uint32_t lane, message_stage &text, aes_state &mask)
+{
+#pragma unroll 1
+    while (const uint32_t blocks = text.blocks()) {
+        text.load();
+#pragma unroll 1
+        for (uint32_t k = 0; k < blocks; k += WIDTH) {
+            aes_state block[WIDTH], behind[WIDTH];
+#pragma unroll
+            for (uint32_t i = 0; i < WIDTH; i++) {
+                aes_state in = text.read(k + i), before = {};
+                behind[i] = {};
+                if (a.mode == MESSAGE_XTS || (a.mode == MESSAGE_CBC && !DECRYPTS))
+                    before = mask;
+                if (a.mode == MESSAGE_XTS || (a.mode == MESSAGE_CBC && DECRYPTS))
+                    behind[i] = mask;
+                block[i] = in ^ before;
+                if (text.has(k + i))
+                    mask = a.mode == MESSAGE_XTS ? times_x(mask, 1) : in;
+            }
+            key.run(lane, block);
+#pragma unroll
+            for (uint32_t i = 0; i < WIDTH; i++) {
+                block[i] = block[i] ^ behind[i];
+                text.write(k + i, block[i]);
+                if (a.mode == MESSAGE_CBC && !DECRYPTS && text.has(k + i))
+                    mask = block[i];
+            }
+        }
+        text.store();
     }
 }
 
@@ -158,7 +211,6 @@ static __device__ __forceinline__ void run_blocks(const message_arguments &a, co
     text.begin(a, s, rows, whole * 16);
     key.begin(a, s, lane);
 
-    /* Of CBC the block before; of XTS the tweak. */
     aes_state mask = {};
     if (a.mode == MESSAGE_CBC && s.is_good)
         mask = block_before(a, s);
@@ -171,27 +223,10 @@ static __device__ __forceinline__ void run_blocks(const message_arguments &a, co
     if (DECRYPTS && a.mode == MESSAGE_CBC && a.plan == 0)
         __syncthreads();
 
-#pragma unroll 1
-    while (const uint32_t blocks = text.blocks()) {
-        text.load();
-#pragma unroll 1
-        for (uint32_t k = 0; k < blocks; k++) {
-            aes_state in = text.read(k), before = {}, behind = {};
-            if (a.mode == MESSAGE_XTS || (a.mode == MESSAGE_CBC && !DECRYPTS))
-                before = mask;
-            if (a.mode == MESSAGE_XTS || (a.mode == MESSAGE_CBC && DECRYPTS))
-                behind = mask;
-            aes_state out = key.run(lane, in ^ before) ^ behind;
-            text.write(k, out);
-            if (text.has(k)) {
-                if (a.mode == MESSAGE_XTS)
-                    mask = times_x(mask, 1);
-                else
-                    mask = DECRYPTS ? in : out;
-            }
-        }
-        text.store();
-    }
+    if (a.mode == MESSAGE_CBC && !DECRYPTS)
+        run_text<1, KEY, DECRYPTS>(a, key, lane, text, mask);
+    else
+        run_text<KEY::WIDTH, KEY, DECRYPTS>(a, key, lane, text, mask);
     if (__any_sync(ALL_LANES, steals) != 0)
         steal<KEY, DECRYPTS>(a, s, key, lane, mask, steals);
     finish(a, s, s.is_on && s.from == 0, false);

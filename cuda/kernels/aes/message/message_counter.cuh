@@ -113,6 +113,7 @@ template <int TABLES> struct counter_rounds {
 /* One key for all messages. */
 template <int TABLES, int ROUNDS> struct one_counter_key {
     static constexpr bool is_one = true;
+    static constexpr uint32_t WIDTH = 1;
     parameter_key key;
     counter_rounds<TABLES> rounds;
 
@@ -127,13 +128,20 @@ template <int TABLES, int ROUNDS> struct one_counter_key {
     {
         rounds.prepare(lane, c.block(), round_key(key, 0), round_key(key, 1), round_key(key, 2));
     }
+    /* Moves the counter by a block. */
+    __device__ __forceinline__ void go_on(uint32_t lane, counter_words &c, bool is_ctr)
+    {
+        c.advance(1, is_ctr);
+        if ((c.low & 0xff) == 0)
+            prepare_again(lane, c);
+    }
     __device__ __forceinline__ void prepare_again(uint32_t lane, const counter_words &c)
     {
         prepare(lane, c);
     }
-    __device__ __forceinline__ aes_state keystream(uint32_t lane, uint32_t low) const
+    __device__ __forceinline__ void finish_rounds(uint32_t lane, aes_state (&s)[WIDTH]) const
     {
-        return encrypt_from<TABLES, ROUNDS, 3>(lane, rounds.behind_two(lane, low), key);
+        s[0] = encrypt_from<TABLES, ROUNDS, 3>(lane, s[0], key);
     }
     __device__ __forceinline__ aes_state encrypt(uint32_t lane, aes_state s) const
     {
@@ -144,7 +152,8 @@ template <int TABLES, int ROUNDS> struct one_counter_key {
 /* A raw key for each message. */
 template <int TABLES, int ROUNDS> struct raw_counter_key {
     static constexpr bool is_one = false;
-    uint64_t raw; /* its address, or 0 */
+    static constexpr uint32_t WIDTH = 2; /* the schedule is made once for two blocks */
+    uint64_t raw;                        /* its address, or 0 */
     /* The raw key; after prepare(), the words of rounds 0 to 2 have been made. */
     key_words<ROUNDS - 6> words;
     counter_rounds<TABLES> rounds;
@@ -168,24 +177,32 @@ template <int TABLES, int ROUNDS> struct raw_counter_key {
     {
         const table_sbox<TABLES> sbox = {lane};
         aes_state k0 = words.round_key(0);
-        words.make(sbox, 4, 8);
+        uint32_t constant = 1;
+        words.make(sbox, 1, constant);
         aes_state k1 = words.round_key(1);
-        words.make(sbox, 8, 12);
+        words.make(sbox, 2, constant);
         rounds.prepare(lane, c.block(), k0, k1, words.round_key(2));
+    }
+    /* Moves the counter by a block. */
+    __device__ __forceinline__ void go_on(uint32_t lane, counter_words &c, bool is_ctr)
+    {
+        c.advance(1, is_ctr);
+        if ((c.low & 0xff) == 0)
+            prepare_again(lane, c);
     }
     __device__ __forceinline__ void prepare_again(uint32_t lane, const counter_words &c)
     {
         load();
         prepare(lane, c);
     }
-    __device__ __forceinline__ aes_state keystream(uint32_t lane, uint32_t low) const
+    __device__ __forceinline__ void finish_rounds(uint32_t lane, aes_state (&s)[WIDTH]) const
     {
-        return encrypt_by_words<TABLES, ROUNDS, 3>(lane, rounds.behind_two(lane, low), words);
+        encrypt_by_words<3>(table_sbox<TABLES>{lane}, s, words);
     }
     /* Before prepare(). */
     __device__ __forceinline__ aes_state encrypt(uint32_t lane, aes_state s) const
     {
-        return encrypt_by_words<TABLES, ROUNDS, 0>(lane, s, words);
+        return encrypt_by_words(table_sbox<TABLES>{lane}, s, words);
     }
 };
 
@@ -435,20 +452,28 @@ static __device__ __forceinline__ void run_counter(const message_arguments &a, c
     while (const uint32_t blocks = text.blocks()) {
         text.load();
 #pragma unroll 1
-        for (uint32_t k = 0; k < blocks; k++) {
-            aes_state in = text.read(k), out = in ^ key.keystream(lane, c.low);
-            text.write(k, out);
-            if (!text.has(k))
-                continue;
-            c.advance(1, !IS_GCM);
-            if ((c.low & 0xff) == 0)
-                key.prepare_again(lane, c);
-            if (IS_GCM) {
-                aes_state cipher = a.decrypts != 0 ? in : out;
-                if (text.left < 16 * k + 16)
-                    cipher = keep_bytes(cipher, text.left - 16 * k);
-                hash = multiply(hash ^ to_element(cipher), KEY::is_one ? shared.h : h);
+        for (uint32_t k = 0; k < blocks; k += KEY::WIDTH) {
+            aes_state pad[KEY::WIDTH];
+#pragma unroll
+            for (uint32_t i = 0; i < KEY::WIDTH; i++) {
+                pad[i] = key.rounds.behind_two(lane, c.low);
+                if (i + 1 < KEY::WIDTH && text.has(k + i))
+                    key.go_on(lane, c, !IS_GCM);
             }
+            key.finish_rounds(lane, pad);
+#pragma unroll
+            for (uint32_t i = 0; i < KEY::WIDTH; i++) {
+                aes_state in = text.read(k + i), out = in ^ pad[i];
+                text.write(k + i, out);
+                if (IS_GCM && text.has(k + i)) {
+                    aes_state cipher = a.decrypts != 0 ? in : out;
+                    if (text.left < 16 * (k + i) + 16)
+                        cipher = keep_bytes(cipher, text.left - 16 * (k + i));
+                    hash = multiply(hash ^ to_element(cipher), KEY::is_one ? shared.h : h);
+                }
+            }
+            if (text.has(k + KEY::WIDTH - 1))
+                key.go_on(lane, c, !IS_GCM);
         }
         text.store();
     }

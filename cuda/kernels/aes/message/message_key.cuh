@@ -30,13 +30,31 @@ static __device__ __forceinline__ uint32_t unmix_column(uint32_t w)
            __funnelshift_r(by9, by9, 24);
 }
 
+/* MixColumns of a column. */
+static __device__ __forceinline__ uint32_t mix_column(uint32_t w)
+{
+    uint32_t w2 = times_2(w), w3 = w2 ^ w;
+    return w2 ^ __funnelshift_r(w3, w3, 8) ^ __funnelshift_r(w, w, 16) ^ __funnelshift_r(w, w, 24);
+}
+
 static __device__ __forceinline__ aes_state unmix(aes_state s)
 {
     return {unmix_column(s.c0), unmix_column(s.c1), unmix_column(s.c2), unmix_column(s.c3)};
 }
 
-/* The words of a schedule, NK at a time: w[i % NK] is the last one made with that remainder. */
+/* A byte divided by 02 in the field of AES. */
+static __device__ __forceinline__ uint32_t divided_by_2(uint32_t byte)
+{
+    return byte >> 1 ^ (byte & 1) * 0x8d;
+}
+
+/*
+ * The words of a schedule, NK at a time: w[i % NK] is the last one made with that remainder. Every
+ * PERIOD rounds its steps repeat, so that a loop has them: the rounds of all blocks in straight
+ * code would not stay in the instruction cache.
+ */
 template <int NK> struct key_words {
+    static constexpr int PERIOD = NK == 6 ? 3 : NK / 4, ROUNDS = NK + 6, WORDS = 4 * ROUNDS + 4;
     uint32_t w[NK];
 
     __device__ __forceinline__ void load(uint64_t raw)
@@ -51,31 +69,50 @@ template <int NK> struct key_words {
         }
     }
 
+    /* The constant of the first word from `word` on that has one, and of the last such word. */
+    static __device__ __forceinline__ uint32_t constant_from(int word)
+    {
+        return word <= NK ? 1 : 1u << ((word - 1) / NK);
+    }
+    static __device__ __forceinline__ uint32_t last_constant()
+    {
+        return NK == 4 ? 0x36 : 1u << ((WORDS - 1) / NK - 1);
+    }
+
     /* What word `i` is, exclusive or word i - NK; SBOX substitutes the bytes of a word. */
     template <class SBOX>
-    __device__ __forceinline__ uint32_t difference(const SBOX &sbox, int i) const
+    __device__ __forceinline__ uint32_t difference(const SBOX &sbox, int i, uint32_t constant) const
     {
-        const uint32_t constant[] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36};
         uint32_t before = w[(i - 1) % NK];
         if (i % NK == 0)
-            return sbox(__funnelshift_r(before, before, 8)) ^ constant[i / NK - 1];
+            return sbox(__funnelshift_r(before, before, 8)) ^ constant;
         return NK == 8 && i % NK == 4 ? sbox(before) : before;
     }
 
-    /* Makes words `from` to `to` - 1, in which there are no raw ones; or takes them back. */
-    template <class SBOX> __device__ __forceinline__ void make(const SBOX &sbox, int from, int to)
-    {
-#pragma unroll
-        for (int i = from; i < to; i++)
-            if (i >= NK)
-                w[i % NK] ^= difference(sbox, i);
-    }
+    /* Makes the words of a round but raw ones; `constant` is that of the next word with one. */
     template <class SBOX>
-    __device__ __forceinline__ void take_back(const SBOX &sbox, int from, int to)
+    __device__ __forceinline__ void make(const SBOX &sbox, int round, uint32_t &constant)
     {
 #pragma unroll
-        for (int i = to - 1; i >= from; i--)
-            w[i % NK] ^= difference(sbox, i);
+        for (int i = 4 * round; i < 4 * round + 4; i++)
+            if (i >= NK) {
+                w[i % NK] ^= difference(sbox, i, constant);
+                if (i % NK == 0)
+                    constant = times_2(constant);
+            }
+    }
+
+    /* Takes words back, so that those of a round are there; the inverse. */
+    template <class SBOX>
+    __device__ __forceinline__ void take_back(const SBOX &sbox, int round, uint32_t &constant)
+    {
+#pragma unroll
+        for (int i = 4 * round + NK + 3; i >= 4 * round + NK; i--)
+            if (i < WORDS) {
+                w[i % NK] ^= difference(sbox, i, constant);
+                if (i % NK == 0)
+                    constant = divided_by_2(constant);
+            }
     }
 
     __device__ __forceinline__ aes_state round_key(int round) const
@@ -93,6 +130,14 @@ template <int TABLES> struct table_sbox {
     __device__ __forceinline__ uint32_t operator()(uint32_t w) const
     {
         return aes_lookup<TABLES>::last_column(lane, w, w, w, w, 0);
+    }
+    __device__ __forceinline__ aes_state round(aes_state s, aes_state key) const
+    {
+        return encrypt_round<TABLES>(lane, s, key);
+    }
+    __device__ __forceinline__ aes_state last(aes_state s, aes_state key) const
+    {
+        return encrypt_last<TABLES>(lane, s, key);
     }
 };
 
@@ -134,6 +179,20 @@ template <int TABLES> struct byte_sbox {
     {
         return of_byte<0>(row0) | of_byte<1>(row1) | of_byte<2>(row2) | of_byte<3>(row3);
     }
+
+    /* Rounds of encryption, where the tables are those of decryption. */
+    __device__ __forceinline__ aes_state last(aes_state s, aes_state key) const
+    {
+        return aes_state{column(s.c0, s.c1, s.c2, s.c3), column(s.c1, s.c2, s.c3, s.c0),
+                         column(s.c2, s.c3, s.c0, s.c1), column(s.c3, s.c0, s.c1, s.c2)} ^
+               key;
+    }
+    __device__ __forceinline__ aes_state round(aes_state s, aes_state key) const
+    {
+        s = last(s, {});
+        return aes_state{mix_column(s.c0), mix_column(s.c1), mix_column(s.c2), mix_column(s.c3)} ^
+               key;
+    }
 };
 
 /* ---- Encryption and decryption by either ----------------------------------------- */
@@ -148,90 +207,108 @@ static __device__ __forceinline__ aes_state round_key(const parameter_key &key, 
     return {w[0], w[1], w[2], w[3]};
 }
 
-/* Rounds FIRST to the last, by words of which those of the rounds before have been made. */
-template <int TABLES, int ROUNDS, int FIRST>
-static __device__ __forceinline__ aes_state encrypt_by_words(uint32_t lane, aes_state s,
-                                                             key_words<ROUNDS - 6> key)
+/* A round of N blocks but the last; `round` stands for all that differ from it by PERIOD. */
+template <class SBOX, int NK, uint32_t N>
+static __device__ __forceinline__ void
+encrypt_next(const SBOX &sbox, aes_state (&s)[N], key_words<NK> &key, int round, uint32_t &constant)
 {
-    const table_sbox<TABLES> sbox = {lane};
+    key.make(sbox, round, constant);
 #pragma unroll
-    for (int round = FIRST; round <= ROUNDS; round++) {
-        key.make(sbox, 4 * round, 4 * round + 4);
-        s = round == 0        ? s ^ key.round_key(0)
-            : round == ROUNDS ? encrypt_last<TABLES>(lane, s, key.round_key(round))
-                              : encrypt_round<TABLES>(lane, s, key.round_key(round));
-    }
-    return s;
+    for (uint32_t i = 0; i < N; i++)
+        s[i] = round == 0 ? s[i] ^ key.round_key(0) : sbox.round(s[i], key.round_key(round));
 }
 
-/* The equivalent inverse cipher, FIPS 197 section 5.3.5, by the last words of the schedule. */
-template <int TABLES, int ROUNDS>
-static __device__ __forceinline__ aes_state decrypt_by_words(uint32_t lane, aes_state s,
-                                                             key_words<ROUNDS - 6> key)
+/*
+ * Rounds FIRST to the last of N blocks, by words of which those of the rounds before have been
+ * made.
+ */
+template <int FIRST, class SBOX, int NK, uint32_t N>
+static __device__ __forceinline__ void encrypt_by_words(const SBOX &sbox, aes_state (&s)[N],
+                                                        key_words<NK> key)
 {
-    constexpr int NK = ROUNDS - 6;
-    using T = aes_lookup<TABLES>;
-    const byte_sbox<TABLES> sbox = {lane};
-    s = s ^ key.round_key(ROUNDS);
+    using K = key_words<NK>;
+    /* Where the loop begins: no word is a raw one any more. */
+    constexpr int begin = FIRST == 0 ? K::PERIOD : (FIRST + K::PERIOD - 1) / K::PERIOD * K::PERIOD;
+    uint32_t constant = K::constant_from(4 * FIRST);
 #pragma unroll
-    for (int round = ROUNDS - 1; round >= 0; round--) {
-        constexpr int all = 4 * ROUNDS + 4;
-        int made = 4 * round + 4 + NK;
-        key.take_back(sbox, 4 * round + NK, made < all ? made : all);
-        aes_state k = key.round_key(round);
-        if (round == 0)
-            return {T::last_inverse_column(lane, s.c0, s.c3, s.c2, s.c1, k.c0),
-                    T::last_inverse_column(lane, s.c1, s.c0, s.c3, s.c2, k.c1),
-                    T::last_inverse_column(lane, s.c2, s.c1, s.c0, s.c3, k.c2),
-                    T::last_inverse_column(lane, s.c3, s.c2, s.c1, s.c0, k.c3)};
-        s = decrypt_round<TABLES>(lane, s, unmix(k));
-    }
-    return s;
+    for (int round = FIRST; round < begin; round++)
+        encrypt_next(sbox, s, key, round, constant);
+#pragma unroll 1
+    for (int turn = begin; turn < K::ROUNDS; turn += K::PERIOD)
+#pragma unroll
+        for (int round = begin; round < begin + K::PERIOD; round++)
+            encrypt_next(sbox, s, key, round, constant);
+    key.make(sbox, K::ROUNDS, constant);
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++)
+        s[i] = sbox.last(s[i], key.round_key(K::ROUNDS));
 }
 
-/* MixColumns of a column. */
-static __device__ __forceinline__ uint32_t mix_column(uint32_t w)
+/* Encrypts a block. */
+template <class SBOX, int NK>
+static __device__ __forceinline__ aes_state encrypt_by_words(const SBOX &sbox, aes_state s,
+                                                             const key_words<NK> &key)
 {
-    uint32_t w2 = times_2(w), w3 = w2 ^ w;
-    return w2 ^ __funnelshift_r(w3, w3, 8) ^ __funnelshift_r(w, w, 16) ^ __funnelshift_r(w, w, 24);
+    aes_state one[1] = {s};
+    encrypt_by_words<0>(sbox, one, key);
+    return one[0];
 }
 
-/* A round of encryption, where the tables are those of decryption. */
-template <int TABLES>
-static __device__ __forceinline__ aes_state encrypt_round_by_bytes(uint32_t lane, aes_state s,
-                                                                   aes_state key, bool is_last)
+template <int TABLES, int NK, uint32_t N>
+static __device__ __forceinline__ void decrypt_next(const byte_sbox<TABLES> &sbox,
+                                                    aes_state (&s)[N], key_words<NK> &key,
+                                                    int round, uint32_t &constant)
 {
-    const byte_sbox<TABLES> sbox = {lane};
-    s = {sbox.column(s.c0, s.c1, s.c2, s.c3), sbox.column(s.c1, s.c2, s.c3, s.c0),
-         sbox.column(s.c2, s.c3, s.c0, s.c1), sbox.column(s.c3, s.c0, s.c1, s.c2)};
-    if (!is_last)
-        s = {mix_column(s.c0), mix_column(s.c1), mix_column(s.c2), mix_column(s.c3)};
-    return s ^ key;
+    key.take_back(sbox, round, constant);
+    aes_state k = unmix(key.round_key(round));
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++)
+        s[i] = decrypt_round<TABLES>(sbox.lane, s[i], k);
 }
 
-/* Encrypts one block in a kernel that decrypts: by a schedule, or by a raw key. */
+/*
+ * N blocks by the equivalent inverse cipher, FIPS 197 section 5.3.5, and by the last words of the
+ * schedule.
+ */
+template <int TABLES, int NK, uint32_t N>
+static __device__ __forceinline__ void decrypt_by_words(const byte_sbox<TABLES> &sbox,
+                                                        aes_state (&s)[N], key_words<NK> key)
+{
+    using K = key_words<NK>;
+    /* Where the loop begins and ends: all words of its rounds are taken back. */
+    constexpr int begin = NK == 4 ? K::ROUNDS - 1 : K::ROUNDS - 2, end = begin % K::PERIOD;
+    uint32_t constant = K::last_constant();
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++)
+        s[i] = s[i] ^ key.round_key(K::ROUNDS);
+#pragma unroll
+    for (int round = K::ROUNDS - 1; round > begin; round--)
+        decrypt_next(sbox, s, key, round, constant);
+#pragma unroll 1
+    for (int turn = begin; turn > end; turn -= K::PERIOD)
+#pragma unroll
+        for (int round = begin; round > begin - K::PERIOD; round--)
+            decrypt_next(sbox, s, key, round, constant);
+#pragma unroll
+    for (int round = end; round > 0; round--)
+        decrypt_next(sbox, s, key, round, constant);
+    key.take_back(sbox, 0, constant);
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++)
+        s[i] = decrypt_last<TABLES>(sbox.lane, s[i], key.round_key(0));
+}
+
+/* Encrypts one block by a schedule in a kernel that decrypts. */
 template <int TABLES, int ROUNDS>
 static __device__ __forceinline__ aes_state encrypt_by_bytes(uint32_t lane, aes_state s,
                                                              const parameter_key &key)
 {
+    const byte_sbox<TABLES> sbox = {lane};
     s = s ^ round_key(key, 0);
 #pragma unroll 1
-    for (int round = 1; round <= ROUNDS; round++)
-        s = encrypt_round_by_bytes<TABLES>(lane, s, round_key(key, round), round == ROUNDS);
-    return s;
-}
-template <int TABLES, int ROUNDS>
-static __device__ __forceinline__ aes_state encrypt_by_bytes(uint32_t lane, aes_state s,
-                                                             key_words<ROUNDS - 6> key)
-{
-    const byte_sbox<TABLES> sbox = {lane};
-    s = s ^ key.round_key(0);
-#pragma unroll
-    for (int round = 1; round <= ROUNDS; round++) {
-        key.make(sbox, 4 * round, 4 * round + 4);
-        s = encrypt_round_by_bytes<TABLES>(lane, s, key.round_key(round), round == ROUNDS);
-    }
-    return s;
+    for (int round = 1; round < ROUNDS; round++)
+        s = sbox.round(s, round_key(key, round));
+    return sbox.last(s, round_key(key, ROUNDS));
 }
 
 #endif

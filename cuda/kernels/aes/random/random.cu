@@ -37,9 +37,10 @@ static __device__ __forceinline__ random_schedule begin_random(const random_argu
         key_words<RANDOM_ROUNDS - 6> key;
         key.load(a.key);
         const table_sbox<TABLES> sbox = {lane_address()};
+        uint32_t constant = 1;
 #pragma unroll
         for (int round = 0; round <= RANDOM_ROUNDS; round++) {
-            key.make(sbox, 4 * round, 4 * round + 4);
+            key.make(sbox, round, constant);
             if (threadIdx.x == 0)
                 words[round] = to_vector(key.round_key(round));
         }
