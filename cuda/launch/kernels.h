@@ -26,7 +26,7 @@ enum message_kind {
 };
 struct message_kernels {
     drv_function function[KEY_SIZES];
-    unsigned tables, threads;
+    unsigned size, threads;
 };
 
 struct kernels {

@@ -41,46 +41,54 @@ static const char *const kind_names[MESSAGE_KINDS] = {
     [MESSAGE_KIND_DECRYPT] = "decrypt",
 };
 
+/* Where fewer warps than `least` have room, the next size is faster. */
 static const struct {
     const char *name;
-    unsigned tables;
-} sizes[] = {{"large", 4}, {"small", 1}};
-enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    unsigned tables, piece, least;
+} sizes[] = {{"large", 4, MESSAGE_LARGE_PIECE, 16},
+             {"middle", 4, MESSAGE_SMALL_PIECE, 1},
+             {"small", 1, MESSAGE_SMALL_PIECE, 1}};
+enum { LARGE, SIZES = sizeof sizes / sizeof sizes[0] };
 
-static unsigned most_threads(unsigned tables, enum message_kind kind, int raw)
+static unsigned most_threads(unsigned size, enum message_kind kind, int raw)
 {
-    if (tables == 1 || (raw && kind >= MESSAGE_KIND_ENCRYPT))
-        return MESSAGE_SMALL_THREADS;
-    return raw ? MESSAGE_RAW_THREADS : MESSAGE_LARGE_THREADS;
+    return size == LARGE && !(raw && kind >= MESSAGE_KIND_ENCRYPT) ? MESSAGE_LARGE_THREADS
+                                                                   : MESSAGE_SMALL_THREADS;
 }
 
-static unsigned table_bytes(unsigned tables, enum message_kind kind)
+static unsigned table_bytes(unsigned size, enum message_kind kind)
 {
-    return tables * AES_TABLE_SHARED + (kind == MESSAGE_KIND_DECRYPT ? MESSAGE_SBOX_SHARED : 0) +
+    return sizes[size].tables * AES_TABLE_SHARED +
+           (kind == MESSAGE_KIND_DECRYPT ? MESSAGE_SBOX_SHARED : 0) +
            (kind == MESSAGE_KIND_GCM ? MESSAGE_HASH_SHARED : 0);
 }
 
-static unsigned warp_bytes(enum message_kind kind)
+static unsigned warp_bytes(unsigned size, enum message_kind kind)
 {
-    return MESSAGE_WARP_SHARED + (kind == MESSAGE_KIND_GCM ? MESSAGE_REST_SHARED : 0);
+    return MESSAGE_ROWS_SHARED(sizes[size].piece) +
+           (kind == MESSAGE_KIND_GCM ? MESSAGE_REST_SHARED : 0);
+}
+
+static unsigned shared_bytes(unsigned size, enum message_kind kind, unsigned threads)
+{
+    return table_bytes(size, kind) + threads / WARP * warp_bytes(size, kind);
 }
 
 static drv_result load_kind(const struct driver *driver, struct kernels *kernels, unsigned size,
                             enum message_kind kind, int raw, unsigned shared)
 {
     struct message_kernels *to = &kernels->message[kind][raw];
-    const unsigned tables = sizes[size].tables, fixed = table_bytes(tables, kind);
-    if (fixed + warp_bytes(kind) > shared)
+    if (shared_bytes(size, kind, sizes[size].least * WARP) > shared)
         return DRV_NOT_FOUND;
-    to->tables = tables;
-    to->threads = min_unsigned(min_unsigned(most_threads(tables, kind, raw), kernels->max_threads),
-                               (shared - fixed) / warp_bytes(kind) * WARP);
+    to->size = size;
+    to->threads = min_unsigned(min_unsigned(most_threads(size, kind, raw), kernels->max_threads),
+                               (shared - table_bytes(size, kind)) / warp_bytes(size, kind) * WARP);
     for (int k = 0; k < KEY_SIZES; k++) {
         char name[64];
         (void)snprintf(name, sizeof name, "message_%s%s_%s_%d", kind_names[kind], raw ? "_raw" : "",
                        sizes[size].name, 10 + 2 * k);
-        drv_result r = kernels_find(
-            driver, kernels, name, fixed + to->threads / WARP * warp_bytes(kind), &to->function[k]);
+        drv_result r = kernels_find(driver, kernels, name, shared_bytes(size, kind, to->threads),
+                                    &to->function[k]);
         if (r != DRV_SUCCESS)
             return r;
     }
@@ -95,8 +103,8 @@ static unsigned hybrid_threads(const struct kernels *kernels)
 static unsigned hybrid_bytes(const struct kernels *kernels)
 {
     const unsigned warps = hybrid_threads(kernels) / WARP, tables = MESSAGE_TABLES_OF(warps);
-    return 4 * AES_TABLE_SHARED + tables * MESSAGE_WARP_SHARED +
-           (warps - tables) * MESSAGE_BITSLICED_SHARED;
+    return 4 * AES_TABLE_SHARED + tables * MESSAGE_ROWS_SHARED(MESSAGE_SMALL_PIECE) +
+           (warps - tables) * MESSAGE_ROWS_SHARED(MESSAGE_LARGE_PIECE);
 }
 
 static drv_result load_hybrid(const struct driver *driver, struct kernels *kernels, unsigned shared)
@@ -241,8 +249,7 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
     struct message_shape shape = {.kernel = {.function = own->function[k],
                                              .grid = kernels->multiprocessors,
                                              .threads = own->threads,
-                                             .shared = table_bytes(own->tables, kind) +
-                                                       own->threads / WARP * warp_bytes(kind)},
+                                             .shared = shared_bytes(own->size, kind, own->threads)},
                                   .rounds = rounds};
     if (choose_direct(op, blocks, lanes, own->threads, a)) {
         a->per_block = messages_of_block(kernels, op, own->threads, a);

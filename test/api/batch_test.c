@@ -381,13 +381,17 @@ static void test_alike(void)
     give(GPUAES_DEVICE, p, BYTES);
 }
 
-/* ---- Without 128 KiB of shared memory; without a device ----------------------------- */
+/* ---- Less shared memory; without a device -------------------------------------------- */
 
-static int small_kernels(const void *unused)
+struct less_shared {
+    const char *machine, *kernel;
+};
+
+static int runs_with_less_shared(const void *less)
 {
+    const struct less_shared *l = less;
     struct mix_rules rules = {.in_kind = 0, 0, 1, 90, 300, -1, MIX_KEYS, 0};
-    (void)unused;
-    emulator_configure("shared=65536");
+    emulator_configure(l->machine);
     if (!starts_with(NULL) || !mix_runs(&rules))
         return 1;
     rules.keys = 1;
@@ -395,7 +399,7 @@ static int small_kernels(const void *unused)
         return 2;
     rules.keys = 0;
     rules.op = GPUAES_ECB_DECRYPT;
-    return mix_runs(&rules) && emulator_launches("message_decrypt_raw_small_10") != 0 ? 0 : 3;
+    return mix_runs(&rules) && emulator_launches(l->kernel) != 0 ? 0 : 3;
 }
 
 /* CTR of many messages with one key, by kernels of one family; NULL: as without the variable. */
@@ -441,7 +445,12 @@ int main(void)
 {
     tap_random_seed(&random_state);
     child_ok(no_device, NULL, "no message is taken without a device");
-    child_ok(small_kernels, NULL, "a device with little shared memory");
+    child_ok(runs_with_less_shared,
+             &(struct less_shared){"shared=65536", "message_decrypt_raw_small_10"},
+             "a device with little shared memory");
+    child_ok(runs_with_less_shared,
+             &(struct less_shared){"shared=166912", "message_decrypt_raw_middle_10"},
+             "a device with as much as compute capability 8.0 has");
     child_ok(ctr_kernels, NULL, "messages of CTR by a hybrid kernel");
     child_ok(ctr_kernels, "two_table", "messages of CTR by tables alone");
     child_ok(many_warps, NULL, "serial messages, in blocks of eight warps");

@@ -139,9 +139,10 @@ enum {
 /*
  * Messages that arrays in device memory describe: struct gpuaes_messages of gpuaes.h. extern "C"
  * void message_KIND_SIZE_ROUNDS(const struct message_arguments), KIND ctr, gcm, encrypt or decrypt
- * (of ECB, CBC, XTS) with one key, or those with _raw with a raw key for each message; SIZE small
- * or large. A launch does all of the messages: it reads the arrays, encrypts, hashes, makes or
- * compares tags, writes statuses and zeros the output of messages that are not OK.
+ * (of ECB, CBC, XTS) with one key, or those with _raw with a raw key for each message; SIZE large,
+ * with four tables and pieces of MESSAGE_LARGE_PIECE, middle, with four and MESSAGE_SMALL_PIECE, or
+ * small, with one. A launch does all of the messages: it reads the arrays, encrypts, hashes, makes
+ * or compares tags, writes statuses and zeros the output of messages that are not OK.
  *
  * Without `plan` the grid has count / per_block blocks, rounded up, and a message's segments lie in
  * one of them: per_block * segments is at most the threads of a block. With `plan`, one block a
@@ -151,9 +152,9 @@ enum {
  *
  * Of CTR with one key and a plan also extern "C" void message_ctr_hybrid_ROUNDS(const struct
  * message_hybrid_arguments), blocks of up to MESSAGE_HYBRID_THREADS threads. MESSAGE_TABLES_OF of
- * their warps have MESSAGE_WARP_SHARED behind the tables, the others MESSAGE_BITSLICED_SHARED.
+ * their warps look tables up, with MESSAGE_SMALL_PIECE; others have MESSAGE_LARGE_PIECE.
  *
- * Shared memory: the tables, of `decrypt` MESSAGE_SBOX_SHARED, MESSAGE_WARP_SHARED for each warp;
+ * Shared memory: the tables, of `decrypt` MESSAGE_SBOX_SHARED, MESSAGE_ROWS_SHARED for each warp;
  * of GCM also MESSAGE_HASH_SHARED, and MESSAGE_REST_SHARED for each warp. message_plan has
  * MESSAGE_CLASSES + 34 words.
  */
@@ -165,13 +166,12 @@ enum message_mode {
     MESSAGE_GCM
 };
 enum {
-    MESSAGE_LARGE_THREADS = 1024,
-    MESSAGE_RAW_THREADS = 640,
+    MESSAGE_LARGE_THREADS = 640, /* of which each may have 96 registers */
     MESSAGE_SMALL_THREADS = 512,
-    MESSAGE_WARP_SHARED = 5 * 16 * 32, /* a row of four blocks and one granule for each lane */
+    MESSAGE_LARGE_PIECE = 8, /* blocks that a lane has in shared memory at a time */
+    MESSAGE_SMALL_PIECE = 4,
     MESSAGE_HYBRID_THREADS = 896,
     MESSAGE_TABLE_WARPS = 20, /* of so many threads of a hybrid kernel; others are bitsliced */
-    MESSAGE_BITSLICED_SHARED = 9 * 16 * 32, /* rows of eight blocks and one granule */
     MESSAGE_SBOX_SHARED = 256 / 4 * 4 * 32,
     MESSAGE_HASH_SHARED = 16,
     MESSAGE_REST_SHARED = 32 * 16,
@@ -180,6 +180,8 @@ enum {
     MESSAGE_AAD_MOST = 1 << 16
 };
 #define MESSAGE_TABLES_OF(warps) ((warps)*MESSAGE_TABLE_WARPS / (MESSAGE_HYBRID_THREADS / 32))
+/* Of a warp: a row for each lane, of a piece and one granule. */
+#define MESSAGE_ROWS_SHARED(piece) (((piece) + 1) * 16 * 32)
 struct message_queue {
     unsigned long long full; /* full segments; 32 bits higher, messages that have some */
     uint32_t taken;          /* groups of 32 segments */

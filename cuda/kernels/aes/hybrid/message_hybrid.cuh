@@ -16,8 +16,9 @@
 
 #ifdef HAS_HYBRID_KERNELS
 
-using bitsliced_stage = stage<8>;
-static_assert(bitsliced_stage::SHARED == MESSAGE_BITSLICED_SHARED, "as the host reserves it");
+using table_stage = stage<MESSAGE_SMALL_PIECE>;
+using bitsliced_stage = stage<MESSAGE_LARGE_PIECE>;
+static_assert(bitsliced_stage::BLOCKS == 8, "a lane computes eight blocks at a time");
 
 /* Eight counter blocks from `c` on, word w of block j in s[8 * w + j]. */
 static __device__ __forceinline__ void write_counters(const counter_words &c, uint32_t s[PLANES])
@@ -64,11 +65,11 @@ static __device__ __forceinline__ void encrypt_piece(const message_hybrid_argume
 
 template <int ROUNDS>
 static __device__ __forceinline__ void run_bitsliced(const message_hybrid_arguments &h,
-                                                     const segment &s, uint32_t rows)
+                                                     const segment &s, uint32_t tables)
 {
     const message_arguments &a = h.message;
     bitsliced_stage text;
-    text.begin(a, s, rows, s.text_bytes(a));
+    text.begin(a, s, tables, s.text_bytes(a));
     counter_words c = begin_counter<false>(a, s, {});
     c.advance(s.from, true);
     if (text.skips())
@@ -108,12 +109,12 @@ static __device__ __forceinline__ void message_hybrid(const message_hybrid_argum
         counter_shared &none = *reinterpret_cast<counter_shared *>(shared_words);
         one_counter_key<4, ROUNDS> key(a);
         while (next_segment(a, 0, s))
-            run_counter<one_counter_key<4, ROUNDS>, false>(a, s, key, lane, rows_behind(tables),
-                                                           none);
+            run_counter<one_counter_key<4, ROUNDS>, table_stage::BLOCKS, false>(a, s, key, lane,
+                                                                                tables, none);
         return;
     }
-    const uint32_t rows = tables + table_warps * MESSAGE_WARP_SHARED +
-                          (warp - table_warps) * MESSAGE_BITSLICED_SHARED;
+    /* Behind the rows of table warps, which are shorter. */
+    const uint32_t rows = tables - table_warps * (bitsliced_stage::SHARED - table_stage::SHARED);
     while (leaves_groups(a, p.groups, table_warps) && next_segment(a, 0, s))
         run_bitsliced<ROUNDS>(h, s, rows);
 }

@@ -15,32 +15,39 @@
     }                                                                                              \
     KERNEL(message_##kind##_##size##_##rounds)
 
-#define MESSAGE_KERNELS(size, tables, one, raw, raw_block, rounds)                                 \
-    MESSAGE_KERNEL(ctr, size, one, rounds,                                                         \
-                   message_counter<tables, rounds, one_counter_key, false>)                        \
-    MESSAGE_KERNEL(gcm, size, one, rounds, message_counter<tables, rounds, one_counter_key, true>) \
-    MESSAGE_KERNEL(encrypt, size, one, rounds,                                                     \
-                   message_blocks<tables, rounds, one_block_key, false>)                           \
-    MESSAGE_KERNEL(decrypt, size, one, rounds,                                                     \
-                   message_blocks<tables, rounds, one_block_key, true>)                            \
-    MESSAGE_KERNEL(ctr_raw, size, raw, rounds,                                                     \
-                   message_counter<tables, rounds, raw_counter_key, false>)                        \
-    MESSAGE_KERNEL(gcm_raw, size, raw, rounds,                                                     \
-                   message_counter<tables, rounds, raw_counter_key, true>)                         \
-    MESSAGE_KERNEL(encrypt_raw, size, raw_block, rounds,                                           \
-                   message_blocks<tables, rounds, raw_block_key, false>)                           \
-    MESSAGE_KERNEL(decrypt_raw, size, raw_block, rounds,                                           \
-                   message_blocks<tables, rounds, raw_block_key, true>)
+/* `threads` at most, of kernels of ECB, CBC and XTS with raw keys `raw`. */
+#define MESSAGE_KERNELS(size, tables, piece, threads, raw, rounds)                                 \
+    MESSAGE_KERNEL(ctr, size, threads, rounds,                                                     \
+                   message_counter<tables, piece, rounds, one_counter_key, false>)                 \
+    MESSAGE_KERNEL(gcm, size, threads, rounds,                                                     \
+                   message_counter<tables, piece, rounds, one_counter_key, true>)                  \
+    MESSAGE_KERNEL(encrypt, size, threads, rounds,                                                 \
+                   message_blocks<tables, piece, rounds, one_block_key, false>)                    \
+    MESSAGE_KERNEL(decrypt, size, threads, rounds,                                                 \
+                   message_blocks<tables, piece, rounds, one_block_key, true>)                     \
+    MESSAGE_KERNEL(ctr_raw, size, threads, rounds,                                                 \
+                   message_counter<tables, piece, rounds, raw_counter_key, false>)                 \
+    MESSAGE_KERNEL(gcm_raw, size, threads, rounds,                                                 \
+                   message_counter<tables, piece, rounds, raw_counter_key, true>)                  \
+    MESSAGE_KERNEL(encrypt_raw, size, raw, rounds,                                                 \
+                   message_blocks<tables, piece, rounds, raw_block_key, false>)                    \
+    MESSAGE_KERNEL(decrypt_raw, size, raw, rounds,                                                 \
+                   message_blocks<tables, piece, rounds, raw_block_key, true>)
+#define MESSAGE_SIZE(size, tables, piece, threads, raw)                                            \
+    MESSAGE_KERNELS(size, tables, piece, threads, raw, 10)                                         \
+    MESSAGE_KERNELS(size, tables, piece, threads, raw, 12)                                         \
+    MESSAGE_KERNELS(size, tables, piece, threads, raw, 14)
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 ||                     \
+/* Four tables and their warps have room in 228 KiB of shared memory, fewer warps in 164 KiB. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 900 ||                                             \
     (__CUDA_ARCH__ >= 1000 && __CUDA_ARCH__ < 1200)
-MESSAGE_KERNELS(large, 4, MESSAGE_LARGE_THREADS, MESSAGE_RAW_THREADS, MESSAGE_SMALL_THREADS, 10)
-MESSAGE_KERNELS(large, 4, MESSAGE_LARGE_THREADS, MESSAGE_RAW_THREADS, MESSAGE_SMALL_THREADS, 12)
-MESSAGE_KERNELS(large, 4, MESSAGE_LARGE_THREADS, MESSAGE_RAW_THREADS, MESSAGE_SMALL_THREADS, 14)
+MESSAGE_SIZE(large, 4, MESSAGE_LARGE_PIECE, MESSAGE_LARGE_THREADS, MESSAGE_SMALL_THREADS)
+#define HAS_LARGE_MESSAGE_KERNELS
+#endif
+#if !defined(__CUDACC__) || __CUDA_ARCH__ == 800
+MESSAGE_SIZE(middle, 4, MESSAGE_SMALL_PIECE, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS)
 #define HAS_LARGE_MESSAGE_KERNELS
 #endif
 #if !defined(__CUDACC__) || !defined(HAS_LARGE_MESSAGE_KERNELS)
-MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 10)
-MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 12)
-MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 14)
+MESSAGE_SIZE(small, 1, MESSAGE_SMALL_PIECE, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS)
 #endif

@@ -42,8 +42,7 @@ template <int TABLES, int ROUNDS, bool DECRYPTS> struct one_block_key {
 
 /* A raw key for each message; of XTS, that of tweaks behind it. */
 template <int TABLES, int ROUNDS, bool DECRYPTS> struct raw_block_key {
-    static constexpr uint32_t WIDTH =
-        DECRYPTS ? 4 : 2; /* blocks for which the schedule is made once */
+    static constexpr uint32_t WIDTH = 4; /* blocks for which the schedule is made once */
     using words = key_words<ROUNDS - 6>;
     uint64_t raw; /* its address, or 0 */
     words key;    /* the raw key, or the last words of the schedule */
@@ -166,9 +165,9 @@ static __device__ __forceinline__ void steal(const message_arguments &a, const s
  * Runs the blocks of the lane's text, WIDTH at a time. `mask` is of CBC the block before, of XTS
  * the tweak. CBC encryption, where each block needs the one before, has a WIDTH of 1.
  */
-template <uint32_t WIDTH, class KEY, bool DECRYPTS>
+template <uint32_t WIDTH, bool DECRYPTS, class KEY, uint32_t PIECE>
 static __device__ __forceinline__ void run_text(const message_arguments &a, const KEY &key,
-                                                uint32_t lane, message_stage &text, aes_state &mask)
+                                                uint32_t lane, stage<PIECE> &text, aes_state &mask)
 {
 #pragma unroll 1
     while (const uint32_t blocks = text.blocks()) {
@@ -201,14 +200,14 @@ static __device__ __forceinline__ void run_text(const message_arguments &a, cons
     }
 }
 
-template <class KEY, bool DECRYPTS>
+template <class KEY, uint32_t PIECE, bool DECRYPTS>
 static __device__ __forceinline__ void run_blocks(const message_arguments &a, const segment &s,
-                                                  KEY &key, uint32_t lane, uint32_t rows)
+                                                  KEY &key, uint32_t lane, uint32_t tables)
 {
-    message_stage text;
+    stage<PIECE> text;
     bool steals = s.is_good && s.bytes % 16 != 0 && s.is_last(a);
     uint32_t whole = s.is_good ? s.blocks(a) - (steals ? 2 : 0) : 0;
-    text.begin(a, s, rows, whole * 16);
+    text.begin(a, s, tables, whole * 16);
     key.begin(a, s, lane);
 
     aes_state mask = {};
@@ -224,9 +223,9 @@ static __device__ __forceinline__ void run_blocks(const message_arguments &a, co
         __syncthreads();
 
     if (a.mode == MESSAGE_CBC && !DECRYPTS)
-        run_text<1, KEY, DECRYPTS>(a, key, lane, text, mask);
+        run_text<1, DECRYPTS>(a, key, lane, text, mask);
     else
-        run_text<KEY::WIDTH, KEY, DECRYPTS>(a, key, lane, text, mask);
+        run_text<KEY::WIDTH, DECRYPTS>(a, key, lane, text, mask);
     if (__any_sync(ALL_LANES, steals) != 0)
         steal<KEY, DECRYPTS>(a, s, key, lane, mask, steals);
     finish(a, s, s.is_on && s.from == 0, false);
@@ -234,7 +233,8 @@ static __device__ __forceinline__ void run_blocks(const message_arguments &a, co
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-template <int TABLES, int ROUNDS, template <int, int, bool> class KEY, bool DECRYPTS>
+template <int TABLES, uint32_t PIECE, int ROUNDS, template <int, int, bool> class KEY,
+          bool DECRYPTS>
 static __device__ __forceinline__ void message_blocks(const message_arguments &a)
 {
     using key_type = KEY<TABLES, ROUNDS, DECRYPTS>;
@@ -246,7 +246,7 @@ static __device__ __forceinline__ void message_blocks(const message_arguments &a
     const uint32_t tables = TABLES * AES_TABLE_SHARED + (DECRYPTS ? MESSAGE_SBOX_SHARED : 0);
     segment s;
     for (uint32_t turn = 0; next_segment(a, turn, s); turn++)
-        run_blocks<key_type, DECRYPTS>(a, s, key, lane, rows_behind(tables));
+        run_blocks<key_type, PIECE, DECRYPTS>(a, s, key, lane, tables);
 }
 
 #endif

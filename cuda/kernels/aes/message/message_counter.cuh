@@ -128,18 +128,12 @@ template <int TABLES, int ROUNDS> struct one_counter_key {
     {
         rounds.prepare(lane, c.block(), round_key(key, 0), round_key(key, 1), round_key(key, 2));
     }
-    /* Moves the counter by a block. */
-    __device__ __forceinline__ void go_on(uint32_t lane, counter_words &c, bool is_ctr)
-    {
-        c.advance(1, is_ctr);
-        if ((c.low & 0xff) == 0)
-            prepare_again(lane, c);
-    }
     __device__ __forceinline__ void prepare_again(uint32_t lane, const counter_words &c)
     {
         prepare(lane, c);
     }
-    __device__ __forceinline__ void finish_rounds(uint32_t lane, aes_state (&s)[WIDTH]) const
+    /* Rounds 3 to the last. */
+    __device__ __forceinline__ void finish(uint32_t lane, aes_state (&s)[WIDTH]) const
     {
         s[0] = encrypt_from<TABLES, ROUNDS, 3>(lane, s[0], key);
     }
@@ -152,7 +146,7 @@ template <int TABLES, int ROUNDS> struct one_counter_key {
 /* A raw key for each message. */
 template <int TABLES, int ROUNDS> struct raw_counter_key {
     static constexpr bool is_one = false;
-    static constexpr uint32_t WIDTH = 2; /* the schedule is made once for two blocks */
+    static constexpr uint32_t WIDTH = 2; /* blocks for which the schedule is made once */
     uint64_t raw;                        /* its address, or 0 */
     /* The raw key; after prepare(), the words of rounds 0 to 2 have been made. */
     key_words<ROUNDS - 6> words;
@@ -183,19 +177,12 @@ template <int TABLES, int ROUNDS> struct raw_counter_key {
         words.make(sbox, 2, constant);
         rounds.prepare(lane, c.block(), k0, k1, words.round_key(2));
     }
-    /* Moves the counter by a block. */
-    __device__ __forceinline__ void go_on(uint32_t lane, counter_words &c, bool is_ctr)
-    {
-        c.advance(1, is_ctr);
-        if ((c.low & 0xff) == 0)
-            prepare_again(lane, c);
-    }
     __device__ __forceinline__ void prepare_again(uint32_t lane, const counter_words &c)
     {
         load();
         prepare(lane, c);
     }
-    __device__ __forceinline__ void finish_rounds(uint32_t lane, aes_state (&s)[WIDTH]) const
+    __device__ __forceinline__ void finish(uint32_t lane, aes_state (&s)[WIDTH]) const
     {
         encrypt_by_words<3>(table_sbox<TABLES>{lane}, s, words);
     }
@@ -431,13 +418,22 @@ static __device__ __forceinline__ bool use_tag(const message_arguments &a, uint3
     return (d.c0 | d.c1 | d.c2 | d.c3) != 0;
 }
 
-template <class KEY, bool IS_GCM>
+/* Moves the counter by a block. */
+template <class KEY>
+static __device__ __forceinline__ void go_on(KEY &key, uint32_t lane, counter_words &c, bool is_ctr)
+{
+    c.advance(1, is_ctr);
+    if ((c.low & 0xff) == 0)
+        key.prepare_again(lane, c);
+}
+
+template <class KEY, uint32_t PIECE, bool IS_GCM>
 static __device__ __forceinline__ void run_counter(const message_arguments &a, const segment &s,
-                                                   KEY &key, uint32_t lane, uint32_t rows,
+                                                   KEY &key, uint32_t lane, uint32_t tables,
                                                    counter_shared &shared)
 {
-    message_stage text;
-    text.begin(a, s, rows, s.text_bytes(a));
+    stage<PIECE> text;
+    text.begin(a, s, tables, s.text_bytes(a));
     key.begin(a, s);
 
     ghash_element h = {}, hash = {};
@@ -458,9 +454,9 @@ static __device__ __forceinline__ void run_counter(const message_arguments &a, c
             for (uint32_t i = 0; i < KEY::WIDTH; i++) {
                 pad[i] = key.rounds.behind_two(lane, c.low);
                 if (i + 1 < KEY::WIDTH && text.has(k + i))
-                    key.go_on(lane, c, !IS_GCM);
+                    go_on(key, lane, c, !IS_GCM);
             }
-            key.finish_rounds(lane, pad);
+            key.finish(lane, pad);
 #pragma unroll
             for (uint32_t i = 0; i < KEY::WIDTH; i++) {
                 aes_state in = text.read(k + i), out = in ^ pad[i];
@@ -473,7 +469,7 @@ static __device__ __forceinline__ void run_counter(const message_arguments &a, c
                 }
             }
             if (text.has(k + KEY::WIDTH - 1))
-                key.go_on(lane, c, !IS_GCM);
+                go_on(key, lane, c, !IS_GCM);
         }
         text.store();
     }
@@ -506,12 +502,12 @@ static __device__ __forceinline__ void begin_gcm(const message_arguments &a, con
     __syncthreads();
 }
 
-template <int TABLES, int ROUNDS, template <int, int> class KEY, bool IS_GCM>
+template <int TABLES, uint32_t PIECE, int ROUNDS, template <int, int> class KEY, bool IS_GCM>
 static __device__ __forceinline__ void message_counter(const message_arguments &a)
 {
     const uint32_t tables = TABLES * AES_TABLE_SHARED;
     counter_shared &shared = *reinterpret_cast<counter_shared *>(
-        shared_words + (tables + blockDim.x / LANES * MESSAGE_WARP_SHARED) / 4);
+        shared_words + (tables + blockDim.x / LANES * stage<PIECE>::SHARED) / 4);
     fill_tables<TABLES>(constant_tables.te);
     uint32_t lane = lane_address();
     KEY<TABLES, ROUNDS> key(a);
@@ -519,7 +515,7 @@ static __device__ __forceinline__ void message_counter(const message_arguments &
         begin_gcm(a, key, lane, shared);
     segment s;
     for (uint32_t turn = 0; next_segment(a, turn, s); turn++)
-        run_counter<KEY<TABLES, ROUNDS>, IS_GCM>(a, s, key, lane, rows_behind(tables), shared);
+        run_counter<KEY<TABLES, ROUNDS>, PIECE, IS_GCM>(a, s, key, lane, tables, shared);
 }
 
 #endif

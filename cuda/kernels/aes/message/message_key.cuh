@@ -1,7 +1,7 @@
 /*
  * Keys of messages: one schedule for all, which is a parameter, or a raw key for each, whose
- * schedule a lane makes again for each block, in registers (FIPS 197 section 5.2). So there are no
- * expanded keys in memory, and nothing to cleanse.
+ * schedule a lane makes again for every two or four blocks, in registers (FIPS 197 section 5.2). So
+ * there are no expanded keys in memory, and nothing to cleanse.
  *
  * Timing does not depend on keys: lookups are to the lane's own bank.
  *

@@ -24,7 +24,7 @@ enum { ADDRESS_BITS = 56 };
 template <uint32_t PIECE_BLOCKS> struct stage {
     static constexpr uint32_t BLOCKS = PIECE_BLOCKS, PIECE_BYTES = 16 * BLOCKS,
                               ROW_GRANULES = BLOCKS + 1, ROWS_OF_ACCESS = LANES / BLOCKS;
-    static constexpr uint32_t SHARED = ROW_GRANULES * 16 * LANES; /* bytes of a warp */
+    static constexpr uint32_t SHARED = MESSAGE_ROWS_SHARED(BLOCKS);
     static_assert(PIECE_BYTES < 1 << (64 - ADDRESS_BITS), "one word has an address and a length");
 
     aes_state carry;     /* the last block of the piece before, where some output is not aligned */
@@ -41,13 +41,14 @@ template <uint32_t PIECE_BLOCKS> struct stage {
     }
 
     /*
-     * Begins with `bytes` of the lane's segment, by a converged warp, of which the rows lie at
-     * `shared` in shared memory.
+     * Begins with `bytes` of the lane's segment, by a converged warp. Rows lie behind tables of
+     * `tables` bytes in shared memory.
      */
     __device__ __forceinline__ void begin(const message_arguments &a, const segment &s,
-                                          uint32_t shared, uint32_t bytes)
+                                          uint32_t tables, uint32_t bytes)
     {
-        rows = reinterpret_cast<uint4 *>(shared_words) + shared / 16;
+        rows =
+            reinterpret_cast<uint4 *>(shared_words) + (tables + threadIdx.x / LANES * SHARED) / 16;
         uint64_t at = uint64_t{s.from} * 16;
         left = bytes;
         carry = {};
@@ -271,15 +272,5 @@ template <uint32_t PIECE_BLOCKS> struct stage {
             store_some(out - offset + begin, part, granule_of(own(), begin / 16, offset));
     }
 };
-
-/* Pieces where a lane does a block at a time. */
-using message_stage = stage<4>;
-static_assert(message_stage::SHARED == MESSAGE_WARP_SHARED, "as the host reserves it");
-
-/* Where the rows of the warp lie behind tables of `tables` bytes. */
-static __device__ __forceinline__ uint32_t rows_behind(uint32_t tables)
-{
-    return tables + threadIdx.x / LANES * MESSAGE_WARP_SHARED;
-}
 
 #endif
