@@ -73,7 +73,7 @@ static int is_query(unsigned function)
     return strstr(functions[function], "_query") != NULL;
 }
 
-/* How often a stream or event is queried depends on the pace of both. Each query makes the context
+/* Whether a stream or event is queried depends on the pace of both. Each query makes the context
    current and exchanges the mode of captures. */
 static int depends_on_pace(unsigned function)
 {
@@ -86,21 +86,31 @@ static struct count {
 } count;
 static size_t step, turn; /* one fault of `step` is tried */
 
+/*
+ * Threads and devices share the calls of a run as their pace has it, so that a run may make fewer
+ * of them than the one that was counted: the fault is then tried again, at the last of them.
+ */
 static void try_fault(const struct faulty_call *c, unsigned function, unsigned call,
                       const char *how)
 {
     struct fault f = {.of = c, .function = function, .call = call};
+    int is_good;
     if (turn++ % step != 0)
         return;
-    if (!strcmp(how, "hang"))
-        snprintf(f.options, sizeof f.options, "hang=%u", call);
-    else
-        snprintf(f.options, sizeof f.options, "%.5s=%s:%u%s", how, functions[function], call,
-                 how + strcspn(how, ":"));
+    do {
+        if (!strcmp(how, "hang"))
+            snprintf(f.options, sizeof f.options, "hang=%u", f.call);
+        else
+            snprintf(f.options, sizeof f.options, "%.5s=%s:%u%s", how, functions[function], f.call,
+                     how + strcspn(how, ":"));
+        is_good = try(&f);
+        call = f.call;
+        f.call = trial->calls[function];
+    } while (is_good && f.call != 0 && f.call < call);
     count.tried++;
-    count.bad += !try(&f);
-    if (trial->calls[function] < call && !(call > 1 && depends_on_pace(function))) {
-        tap_diag("%s, %s: there were %u calls", c->name, f.options, trial->calls[function]);
+    count.bad += !is_good;
+    if (f.call == 0 && !depends_on_pace(function)) {
+        tap_diag("%s, %s: there was no call", c->name, f.options);
         count.missed++;
     }
     count.told += trial->status != (int)c->wanted;
@@ -153,9 +163,8 @@ void faulty_call_check(const struct faulty_call *c)
     count = (struct count){0};
     for (unsigned i = 0; i < FUNCTIONS; i++)
         try_function(c, i, usual.calls[i]);
-    /* On a busy machine a device that is late is given up as one that hangs. Of a few faults of
-       queued work, all may be without effect. */
-    tap_ok(count.tried != 0 && count.bad == 0 && count.missed <= 1 + count.tried / 10 &&
+    /* Of a few faults of queued work, all may be without effect. */
+    tap_ok(count.tried != 0 && count.bad == 0 && count.missed == 0 &&
                (!c->is_queued || step != 1 || count.told > count.tried / 3),
            "%s: %u faults, of which %u are told; the other calls are right", c->name, count.tried,
            count.told);
