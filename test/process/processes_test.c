@@ -244,12 +244,14 @@ static int library_contexts_at_once(void)
     return right && work_as_usual();
 }
 
+static atomic_int held;
+
 static void *hold_and_go_on(void *unused)
 {
     (void)unused;
     struct stream s = stream_open(memory_new(1), "AES-128-CTR", usual_key, usual_iv);
     int right = stream_update(&s, 500);
-    atomic_fetch_add(&at_work, 1);
+    atomic_fetch_add(&held, 1);
     while (right && !atomic_load(&stop)) {
         right = stream_update(&s, 3000);
         atomic_fetch_add(&at_work, 1);
@@ -269,7 +271,7 @@ static int unload_while_streams_run(void)
     test_providers = providers_load();
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, hold_and_go_on, NULL);
-    while (atomic_load(&at_work) < THREADS)
+    while (atomic_load(&held) < THREADS)
         sleep_ms(1);
     OSSL_PROVIDER_unload(test_providers.gpuaes);
     test_providers.gpuaes = NULL;
