@@ -1,5 +1,5 @@
 /*
- * The kernels of messages: with four tables where shared memory has room for them, else with one.
+ * The kernels of messages in three sizes, of which the largest that has room is used.
  * See arguments.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -38,7 +38,11 @@
     MESSAGE_KERNELS(size, tables, piece, threads, raw, 12)                                         \
     MESSAGE_KERNELS(size, tables, piece, threads, raw, 14)
 
-/* Four tables and their warps have room in 228 KiB of shared memory, fewer warps in 164 KiB. */
+/*
+ * Devices of 9.0 and 10.x have 228 KiB of shared memory, where four tables leave room for warps
+ * with large pieces; those of 8.0 have 164 KiB, and room for small pieces. Devices of 8.6 and 8.9
+ * have 100 KiB, and run what is compiled for 8.0: the kernels with one table are there, too.
+ */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 900 ||                                             \
     (__CUDA_ARCH__ >= 1000 && __CUDA_ARCH__ < 1200)
 MESSAGE_SIZE(large, 4, MESSAGE_LARGE_PIECE, MESSAGE_LARGE_THREADS, MESSAGE_SMALL_THREADS)
@@ -46,7 +50,6 @@ MESSAGE_SIZE(large, 4, MESSAGE_LARGE_PIECE, MESSAGE_LARGE_THREADS, MESSAGE_SMALL
 #endif
 #if !defined(__CUDACC__) || __CUDA_ARCH__ == 800
 MESSAGE_SIZE(middle, 4, MESSAGE_SMALL_PIECE, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS)
-#define HAS_LARGE_MESSAGE_KERNELS
 #endif
 #if !defined(__CUDACC__) || !defined(HAS_LARGE_MESSAGE_KERNELS)
 MESSAGE_SIZE(small, 1, MESSAGE_SMALL_PIECE, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS)
