@@ -41,7 +41,10 @@ static const char *const kind_names[MESSAGE_KINDS] = {
     [MESSAGE_KIND_DECRYPT] = "decrypt",
 };
 
-/* Where fewer warps than `least` have room, the next size is faster. */
+/*
+ * Pieces are in blocks. At least `least` warps must have room: with fewer the next size is faster.
+ * Devices of 9.0 and later that have `large` have 227 KiB for a block, so they need no other size.
+ */
 static const struct {
     const char *name;
     unsigned tables, piece, least;

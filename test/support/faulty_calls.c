@@ -88,28 +88,30 @@ static size_t step, turn; /* one fault of `step` is tried */
 
 /*
  * Threads and devices share the calls of a run as their pace has it, so that a run may make fewer
- * of them than the one that was counted: the fault is then tried again, at the last of them.
+ * of them than the one that was counted: the fault is then tried again, at the last of them. Calls
+ * are counted on all devices together.
  */
 static void try_fault(const struct faulty_call *c, unsigned function, unsigned call,
                       const char *how)
 {
-    struct fault f = {.of = c, .function = function, .call = call};
+    struct fault f = {.of = c, .function = function};
+    unsigned calls = call;
     int is_good;
     if (turn++ % step != 0)
         return;
     do {
+        f.call = calls;
         if (!strcmp(how, "hang"))
             snprintf(f.options, sizeof f.options, "hang=%u", f.call);
         else
             snprintf(f.options, sizeof f.options, "%.5s=%s:%u%s", how, functions[function], f.call,
                      how + strcspn(how, ":"));
         is_good = try(&f);
-        call = f.call;
-        f.call = trial->calls[function];
-    } while (is_good && f.call != 0 && f.call < call);
+        calls = trial->calls[function];
+    } while (is_good && calls != 0 && calls < f.call);
     count.tried++;
     count.bad += !is_good;
-    if (f.call == 0 && !depends_on_pace(function)) {
+    if (calls == 0 && !depends_on_pace(function)) {
         tap_diag("%s, %s: there was no call", c->name, f.options);
         count.missed++;
     }

@@ -139,10 +139,14 @@ enum {
 /*
  * Messages that arrays in device memory describe: struct gpuaes_messages of gpuaes.h. extern "C"
  * void message_KIND_SIZE_ROUNDS(const struct message_arguments), KIND ctr, gcm, encrypt or decrypt
- * (of ECB, CBC, XTS) with one key, or those with _raw with a raw key for each message; SIZE large,
- * with four tables and pieces of MESSAGE_LARGE_PIECE, middle, with four and MESSAGE_SMALL_PIECE, or
- * small, with one. A launch does all of the messages: it reads the arrays, encrypts, hashes, makes
- * or compares tags, writes statuses and zeros the output of messages that are not OK.
+ * (of ECB, CBC, XTS) with one key, or those with _raw with a raw key for each message; SIZE
+ *
+ *   large   four tables, and pieces of MESSAGE_LARGE_PIECE blocks;
+ *   middle  four tables, and pieces of MESSAGE_SMALL_PIECE blocks;
+ *   small   one table, and pieces of MESSAGE_SMALL_PIECE blocks.
+ *
+ * A launch does all of the messages: it reads the arrays, encrypts, hashes, makes or compares tags,
+ * writes statuses and zeros the output of messages that are not OK.
  *
  * Without `plan` the grid has count / per_block blocks, rounded up, and a message's segments lie in
  * one of them: per_block * segments is at most the threads of a block. With `plan`, one block a
@@ -166,7 +170,7 @@ enum message_mode {
     MESSAGE_GCM
 };
 enum {
-    MESSAGE_LARGE_THREADS = 640, /* of which each may have 96 registers */
+    MESSAGE_LARGE_THREADS = 640, /* each thread may have 96 registers */
     MESSAGE_SMALL_THREADS = 512,
     MESSAGE_LARGE_PIECE = 8, /* blocks that a lane has in shared memory at a time */
     MESSAGE_SMALL_PIECE = 4,

@@ -65,11 +65,11 @@ static __device__ __forceinline__ void encrypt_piece(const message_hybrid_argume
 
 template <int ROUNDS>
 static __device__ __forceinline__ void run_bitsliced(const message_hybrid_arguments &h,
-                                                     const segment &s, uint32_t tables)
+                                                     const segment &s, uint32_t base)
 {
     const message_arguments &a = h.message;
     bitsliced_stage text;
-    text.begin(a, s, tables, s.text_bytes(a));
+    text.begin(a, s, base, s.text_bytes(a));
     counter_words c = begin_counter<false>(a, s, {});
     c.advance(s.from, true);
     if (text.skips())
@@ -113,10 +113,10 @@ static __device__ __forceinline__ void message_hybrid(const message_hybrid_argum
                                                                                 tables, none);
         return;
     }
-    /* Behind the rows of table warps, which are shorter. */
-    const uint32_t rows = tables - table_warps * (bitsliced_stage::SHARED - table_stage::SHARED);
+    /* The rows of bitsliced warps follow those of table warps, which take fewer bytes. */
+    const uint32_t base = tables - table_warps * (bitsliced_stage::SHARED - table_stage::SHARED);
     while (leaves_groups(a, p.groups, table_warps) && next_segment(a, 0, s))
-        run_bitsliced<ROUNDS>(h, s, rows);
+        run_bitsliced<ROUNDS>(h, s, base);
 }
 
 #endif

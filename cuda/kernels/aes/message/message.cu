@@ -15,7 +15,7 @@
     }                                                                                              \
     KERNEL(message_##kind##_##size##_##rounds)
 
-/* `threads` at most, of kernels of ECB, CBC and XTS with raw keys `raw`. */
+/* A block has `threads` threads at most; of ECB, CBC and XTS with raw keys, `raw`. */
 #define MESSAGE_KERNELS(size, tables, piece, threads, raw, rounds)                                 \
     MESSAGE_KERNEL(ctr, size, threads, rounds,                                                     \
                    message_counter<tables, piece, rounds, one_counter_key, false>)                 \

@@ -162,8 +162,8 @@ static __device__ __forceinline__ void steal(const message_arguments &a, const s
 }
 
 /*
- * Runs the blocks of the lane's text, WIDTH at a time. `mask` is of CBC the block before, of XTS
- * the tweak. CBC encryption, where each block needs the one before, has a WIDTH of 1.
+ * Runs the blocks of the lane's text, WIDTH at a time. `mask` is the previous ciphertext block in
+ * CBC, and the tweak in XTS. In CBC encryption each block needs the one before: WIDTH is 1.
  */
 template <uint32_t WIDTH, bool DECRYPTS, class KEY, uint32_t PIECE>
 static __device__ __forceinline__ void run_text(const message_arguments &a, const KEY &key,

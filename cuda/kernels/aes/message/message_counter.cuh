@@ -4,7 +4,8 @@
  * to that of the message. The lane that adds the last one makes or compares the tag.
  *
  * Timing does not depend on data or keys: lookups are to the lane's own bank, products are without
- * tables, tags are compared as a whole.
+ * tables, tags are compared as a whole. An exception: where an IV of GCM has not 12 bytes, the
+ * first counter is a hash of it, and its lowest byte decides when rounds are prepared again.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

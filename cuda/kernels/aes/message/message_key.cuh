@@ -1,7 +1,7 @@
 /*
  * Keys of messages: one schedule for all, which is a parameter, or a raw key for each, whose
- * schedule a lane makes again for every two or four blocks, in registers (FIPS 197 section 5.2). So
- * there are no expanded keys in memory, and nothing to cleanse.
+ * schedule a lane makes again for each turn of up to four blocks, in registers (FIPS 197 section
+ * 5.2). So the kernels keep no expanded keys in memory that other kernels could read.
  *
  * Timing does not depend on keys: lookups are to the lane's own bank.
  *
@@ -69,7 +69,7 @@ template <int NK> struct key_words {
         }
     }
 
-    /* The constant of the first word from `word` on that has one, and of the last such word. */
+    /* Round constants (Rcon): of the first word from `word` on that has one, and of the last. */
     static __device__ __forceinline__ uint32_t constant_from(int word)
     {
         return word <= NK ? 1 : 1u << ((word - 1) / NK);
@@ -89,7 +89,7 @@ template <int NK> struct key_words {
         return NK == 8 && i % NK == 4 ? sbox(before) : before;
     }
 
-    /* Makes the words of a round but raw ones; `constant` is that of the next word with one. */
+    /* Makes a round's words but those of the raw key; `constant` is the next round constant. */
     template <class SBOX>
     __device__ __forceinline__ void make(const SBOX &sbox, int round, uint32_t &constant)
     {
@@ -207,7 +207,8 @@ static __device__ __forceinline__ aes_state round_key(const parameter_key &key, 
     return {w[0], w[1], w[2], w[3]};
 }
 
-/* A round of N blocks but the last; `round` stands for all that differ from it by PERIOD. */
+/* Runs a round of N blocks, not the last; `round` is known modulo PERIOD, and is 0 for the first.
+ */
 template <class SBOX, int NK, uint32_t N>
 static __device__ __forceinline__ void
 encrypt_next(const SBOX &sbox, aes_state (&s)[N], key_words<NK> &key, int round, uint32_t &constant)
@@ -227,7 +228,7 @@ static __device__ __forceinline__ void encrypt_by_words(const SBOX &sbox, aes_st
                                                         key_words<NK> key)
 {
     using K = key_words<NK>;
-    /* Where the loop begins: no word is a raw one any more. */
+    /* From here on no word is one of the raw key. */
     constexpr int begin = FIRST == 0 ? K::PERIOD : (FIRST + K::PERIOD - 1) / K::PERIOD * K::PERIOD;
     uint32_t constant = K::constant_from(4 * FIRST);
 #pragma unroll

@@ -41,14 +41,13 @@ template <uint32_t PIECE_BLOCKS> struct stage {
     }
 
     /*
-     * Begins with `bytes` of the lane's segment, by a converged warp. Rows lie behind tables of
-     * `tables` bytes in shared memory.
+     * Begins with `bytes` of the lane's segment, by a converged warp. The rows of warp 0 lie, or
+     * would lie, at byte `base` of shared memory, and those of other warps follow them.
      */
     __device__ __forceinline__ void begin(const message_arguments &a, const segment &s,
-                                          uint32_t tables, uint32_t bytes)
+                                          uint32_t base, uint32_t bytes)
     {
-        rows =
-            reinterpret_cast<uint4 *>(shared_words) + (tables + threadIdx.x / LANES * SHARED) / 16;
+        rows = reinterpret_cast<uint4 *>(shared_words) + (base + threadIdx.x / LANES * SHARED) / 16;
         uint64_t at = uint64_t{s.from} * 16;
         left = bytes;
         carry = {};
