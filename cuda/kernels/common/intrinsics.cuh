@@ -100,37 +100,19 @@ template <uint32_t OFFSET> static __device__ __forceinline__ uint32_t shared_wor
 }
 
 /*
- * Copies bytes `begin` to `end` - 1 of the granule of 16 bytes at `from` to shared memory, and
- * zeros behind them; the bytes before `begin` may be anything. copy_wait() waits for all copies of
- * the lane. Asynchronous from compute capability 8.0 on.
+ * Copies the granule of 16 bytes at `from` to shared memory; its first `unused` bytes need not be
+ * there. copy_wait() waits for all copies of the lane. Asynchronous from compute capability 8.0 on.
  */
-static __device__ __forceinline__ void copy_async(uint4 *to, uint64_t from, uint32_t begin,
-                                                  uint32_t end)
+static __device__ __forceinline__ void copy_async(uint4 *to, uint64_t from, uint32_t)
 {
-    if (end == 16) {
 #if __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                         static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-                     "l"(from)
-                     : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+                 "l"(from)
+                 : "memory");
 #else
-        *to = __ldcs(reinterpret_cast<const uint4 *>(from));
+    *to = __ldcs(reinterpret_cast<const uint4 *>(from));
 #endif
-        return;
-    }
-    /* A copy of less than its size takes the compiler many instructions. */
-    uint32_t w0 = 0, w1 = 0, w2 = 0, w3 = 0;
-#pragma unroll 1
-    for (uint32_t i = 0; i < 16; i++) {
-        uint32_t byte = 0;
-        if (i >= begin && i < end)
-            byte = reinterpret_cast<const unsigned char *>(from)[i];
-        w0 = __funnelshift_r(w0, w1, 8);
-        w1 = __funnelshift_r(w1, w2, 8);
-        w2 = __funnelshift_r(w2, w3, 8);
-        w3 = w3 >> 8 | byte << 24;
-    }
-    *to = make_uint4(w0, w1, w2, w3);
 }
 static __device__ __forceinline__ void copy_wait()
 {
@@ -200,13 +182,12 @@ template <uint32_t OFFSET>
 }
 #endif
 
-/* See above; here no byte outside of the buffer is read at all. */
+/* See above; here the unused bytes are not even read. */
 #ifndef __CUDACC__
-static inline void copy_async(uint4 *to, uint64_t from, uint32_t begin, uint32_t end)
+static inline void copy_async(uint4 *to, uint64_t from, uint32_t unused)
 {
-    unsigned char *bytes = reinterpret_cast<unsigned char *>(to);
-    memcpy(bytes + begin, reinterpret_cast<const unsigned char *>(from) + begin, end - begin);
-    memset(bytes + end, 0, 16 - end);
+    memcpy(reinterpret_cast<unsigned char *>(to) + unused,
+           reinterpret_cast<const unsigned char *>(from) + unused, 16 - unused);
 }
 static inline void copy_wait()
 {

@@ -40,7 +40,7 @@ static __device__ __forceinline__ void write_counters(const counter_words &c, ui
 template <int ROUNDS>
 static __device__ __forceinline__ void encrypt_piece(const message_hybrid_arguments &h,
                                                      const counter_words &c,
-                                                     const bitsliced_stage &text)
+                                                     bitsliced_stage &text)
 {
     const uint32_t *last = h.message.round_key + 4 * ROUNDS;
     uint32_t s[PLANES];

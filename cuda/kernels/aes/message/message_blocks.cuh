@@ -222,7 +222,7 @@ static __device__ __forceinline__ void run_blocks(const message_arguments &a, co
     if (DECRYPTS && a.mode == MESSAGE_CBC && a.plan == 0)
         __syncthreads();
 
-    if (a.mode == MESSAGE_CBC && !DECRYPTS)
+    if (KEY::WIDTH > 1 && a.mode == MESSAGE_CBC && !DECRYPTS)
         run_text<1, DECRYPTS>(a, key, lane, text, mask);
     else
         run_text<KEY::WIDTH, DECRYPTS>(a, key, lane, text, mask);

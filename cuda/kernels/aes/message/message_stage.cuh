@@ -2,10 +2,12 @@
  * Text of 32 messages through shared memory: a warp loads and stores pieces of four or eight blocks
  * of each lane's segment, since a load of 32 lanes from 32 places takes the port 32 cycles.
  *
- * A lane's row has the piece at the address that it has in device memory, modulo 16, and so one
- * granule of 16 bytes more than the piece; a row of 80 or 144 bytes is read by 32 lanes at once
- * without conflicts. The result lies aligned at the begin of the row. Text may begin at any byte;
- * the only bytes outside of it that are read lie in its first granule.
+ * A lane's row has the granules of 16 bytes in which the piece lies in device memory: one more than
+ * the piece has blocks; a row of 80 or 144 bytes is read by 32 lanes at once without conflicts. The
+ * lane cuts its blocks out of them, and puts its results together to the granules of the output, so
+ * that the warp moves whole granules. The lane itself moves the parts of granules at the ends of
+ * its segment. Text may begin at any byte; the only bytes outside of it that are read lie in its
+ * first granule.
  *
  * Device memory is written in sectors of 32 bytes, and to write half of one costs more than to
  * write all of it. Where the output of a long segment begins in the second half of a sector, the
@@ -21,14 +23,48 @@
 /* Addresses of devices and of their hosts are shorter. */
 enum { ADDRESS_BITS = 56 };
 
+/*
+ * Where the granules of a lane's row are in device memory, and which of them are moved whole: one
+ * word, since a shuffle takes the port of shared memory.
+ */
+struct whole_granules {
+    uint64_t word; /* the address of the piece, and a bit for each granule from there on */
+
+    /* Granules `first` to `end` - 1. */
+    static __device__ __forceinline__ whole_granules from(uint64_t piece, uint32_t first,
+                                                          uint32_t end)
+    {
+        uint32_t bits = ((1u << end) - 1) & (0u - (1u << first));
+        return {piece | uint64_t{bits} << ADDRESS_BITS};
+    }
+    __device__ __forceinline__ whole_granules of_lane(uint32_t lane) const
+    {
+        return {__shfl_sync(ALL_LANES, word, static_cast<int>(lane))};
+    }
+    __device__ __forceinline__ bool have(uint32_t e) const
+    {
+        return (static_cast<uint32_t>(word >> 32) & 1u << (ADDRESS_BITS - 32 + e)) != 0;
+    }
+    __device__ __forceinline__ uint64_t at(uint32_t e) const
+    {
+        return (word & ((uint64_t{1} << ADDRESS_BITS) - 16)) + 16 * e;
+    }
+    /* Bytes of granule `e`, which is there, before the text. */
+    __device__ __forceinline__ uint32_t lead(uint32_t e) const
+    {
+        bool is_first = e == 0 || !have(e - 1);
+        return is_first ? static_cast<uint32_t>(word % 16) : 0;
+    }
+};
+
 template <uint32_t PIECE_BLOCKS> struct stage {
     static constexpr uint32_t BLOCKS = PIECE_BLOCKS, PIECE_BYTES = 16 * BLOCKS,
                               ROW_GRANULES = BLOCKS + 1, ROWS_OF_ACCESS = LANES / BLOCKS;
     static constexpr uint32_t SHARED = MESSAGE_ROWS_SHARED(BLOCKS);
-    static_assert(PIECE_BYTES < 1 << (64 - ADDRESS_BITS), "one word has an address and a length");
+    static_assert(BLOCKS <= 64 - ADDRESS_BITS, "one word has an address and a bit for each block");
 
-    aes_state carry;     /* the last block of the piece before, where some output is not aligned */
-    uint32_t lead;       /* of the first piece: bytes of its granules before the text */
+    aes_state before;    /* the lane's last block written, where some output is not aligned */
+    uint32_t lead;       /* of the first piece: bytes of its granules before the output */
     uint4 *rows;         /* of the warp */
     uint64_t in, out;    /* of the lane's next piece */
     uint32_t left;       /* bytes of the segment from there on */
@@ -50,7 +86,7 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         rows = reinterpret_cast<uint4 *>(shared_words) + (base + threadIdx.x / LANES * SHARED) / 16;
         uint64_t at = uint64_t{s.from} * 16;
         left = bytes;
-        carry = {};
+        before = {};
         in = bytes != 0 ? array_element(a.in, s.message) + at : 0;
         out = bytes != 0 ? array_element(a.out, s.message) + at : 0;
         lead = static_cast<uint32_t>(out % SECTOR);
@@ -74,10 +110,10 @@ template <uint32_t PIECE_BLOCKS> struct stage {
     /* Blocks of the longest piece of the warp. */
     __device__ __forceinline__ uint32_t blocks() const
     {
-        uint32_t n = 0;
-#pragma unroll
-        for (uint32_t k = 0; k < BLOCKS; k++)
-            n += __any_sync(ALL_LANES, left > 16 * k) != 0 ? 1 : 0;
+        uint32_t n = BLOCKS;
+#pragma unroll 1
+        while (n != 0 && __any_sync(ALL_LANES, left > 16 * (n - 1)) == 0)
+            n--;
         return n;
     }
 
@@ -93,25 +129,23 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         return left > 16 * k && (k != 0 || !skips());
     }
 
-    /* Bytes of the lane's piece. */
-    __device__ __forceinline__ uint32_t valid() const
-    {
-        return min(left, static_cast<uint32_t>(PIECE_BYTES));
-    }
-
     /* Loads a piece of each lane. */
     __device__ __forceinline__ void load() const
     {
-        const uint32_t skipped = skipping();
+        const uint32_t end = offset_of(in) + bytes_ahead();
+        const whole_granules own_granules =
+            whole_granules::from(in, skips() ? 1 : 0, min(end / 16, BLOCKS));
 #pragma unroll
         for (uint32_t access = 0; access < BLOCKS; access++) {
             uint32_t q = row_of(access);
-            piece of_row = piece_of(q, in);
-            load_granule(rows + q * ROW_GRANULES, of_row.at, granule(), skipped >> q & 1,
-                         of_row.bytes);
+            whole_granules of_row = own_granules.of_lane(q);
+            if (of_row.have(granule()))
+                copy_async(rows + q * ROW_GRANULES + granule(), of_row.at(granule()),
+                           of_row.lead(granule()));
         }
-        if (any_in_offset)
-            load_granule(own(), in, BLOCKS, 0, left);
+        if (any_in_offset && end >= 16 * ROW_GRANULES)
+            copy_async(own() + BLOCKS, own_granules.at(BLOCKS), 0);
+        load_end(end);
         copy_wait();
         __syncwarp();
     }
@@ -122,24 +156,30 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         const uint4 *row = own() + k;
         if (!any_in_offset)
             return to_state(row[0]);
-        return window(to_state(row[0]), to_state(row[1]), static_cast<uint32_t>(in % 16));
+        return window(to_state(row[0]), to_state(row[1]), offset_of(in));
     }
 
     /* In the order of k: later blocks of the input stay. */
-    __device__ __forceinline__ void write(uint32_t k, aes_state s) const
+    __device__ __forceinline__ void write(uint32_t k, aes_state s)
     {
-        own()[k] = to_vector(s);
+        aes_state granule = s;
+        if (any_out_offset) {
+            granule = shifted(s);
+            if (left > 16 * k)
+                before = s;
+        }
+        own()[k] = to_vector(granule);
     }
 
     /* Stores the piece of each lane, and goes on to the next one. */
     __device__ __forceinline__ void store()
     {
-        if (any_out_offset)
-            store_shifted();
-        else
-            store_aligned();
+        const uint32_t end = offset_of(out) + bytes_ahead();
+        store_whole(end);
+        store_begin();
+        store_end(end);
         __syncwarp();
-        left -= valid();
+        left -= min(left, static_cast<uint32_t>(PIECE_BYTES));
         in += PIECE_BYTES;
         out += PIECE_BYTES;
         lead = 0;
@@ -148,6 +188,17 @@ template <uint32_t PIECE_BLOCKS> struct stage {
   private:
     /* A shorter segment has too few sectors to pay for the time of the block that is skipped. */
     static constexpr uint32_t SECTOR = 32, LEAST_TO_SKIP = 4 * PIECE_BYTES;
+
+    static __device__ __forceinline__ uint32_t offset_of(uint64_t at)
+    {
+        return static_cast<uint32_t>(at % 16);
+    }
+
+    /* Bytes that are left, or some number that is more than a piece and a granule. */
+    __device__ __forceinline__ uint32_t bytes_ahead() const
+    {
+        return min(left, 2u * PIECE_BYTES);
+    }
 
     /*
      * The lane's granule of a row in each access, and its row. Eight lanes that pass the port
@@ -164,111 +215,58 @@ template <uint32_t PIECE_BLOCKS> struct stage {
         return access * ROWS_OF_ACCESS + l / 8 + (BLOCKS == 4 ? l / 4 % 2 * 4 : 0);
     }
 
-    /* Where the piece of a row's lane is, and its bytes: a shuffle takes the port, too. */
-    struct piece {
-        uint64_t at;
-        uint32_t bytes;
-    };
-    __device__ __forceinline__ piece piece_of(uint32_t row, uint64_t own) const
+    /*
+     * Loads what the segment has of its last granule, if that is not whole. `end` is the segment's,
+     * from the begin of the piece's first granule.
+     */
+    __device__ __forceinline__ void load_end(uint32_t end) const
     {
-        uint64_t both =
-            __shfl_sync(ALL_LANES, own | uint64_t{valid()} << ADDRESS_BITS, static_cast<int>(row));
-        return {both & ((uint64_t{1} << ADDRESS_BITS) - 1),
-                static_cast<uint32_t>(both >> ADDRESS_BITS)};
+        uint32_t part = end % 16;
+        if (left != 0 && part != 0 && end < 16 * ROW_GRANULES)
+            own()[end / 16] = to_vector(load_some(in - offset_of(in) + (end - part), part));
     }
 
-    /* The lanes that skip a block. */
-    __device__ __forceinline__ uint32_t skipping() const
+    /* The granule in which a block of the output begins: it ends with the block's first bytes. */
+    __device__ __forceinline__ aes_state shifted(aes_state s) const
     {
-        return __ballot_sync(ALL_LANES, skips());
-    }
-
-    /* Granule `e` of what begins at `at`, from block `first` on, and has `bytes` bytes. */
-    static __device__ __forceinline__ void load_granule(uint4 *row, uint64_t at, uint32_t e,
-                                                        uint32_t first, uint32_t bytes)
-    {
-        uint32_t offset = static_cast<uint32_t>(at % 16), end = offset + bytes;
-        if (bytes != 0 && end > 16 * e && e >= first)
-            copy_async(row + e, at - offset + 16 * e, e == first ? offset : 0,
-                       min(end - 16 * e, 16u));
-    }
-
-    __device__ __forceinline__ void store_aligned() const
-    {
-        const uint32_t skipped = skipping();
-        __syncwarp();
-#pragma unroll
-        for (uint32_t access = 0; access < BLOCKS; access++) {
-            uint32_t q = row_of(access);
-            piece of_row = piece_of(q, out);
-            uint4 block = rows[q * ROW_GRANULES + granule()];
-            if (granule() >= (skipped >> q & 1) && of_row.bytes >= 16 * granule() + 16)
-                __stcs(reinterpret_cast<uint4 *>(of_row.at + 16 * granule()), block);
-        }
-        store_end(0);
+        return offset_of(out) != 0 ? window(before, s, 16 - offset_of(out)) : s;
     }
 
     /*
-     * The bytes of the last granule wait for the next piece, so that granules are written whole:
-     * parts of them cost as much as whole ones.
+     * Stores the granules of each row that are whole. The bytes of the last one wait for the next
+     * piece: parts of granules cost as much as whole ones.
      */
-    __device__ __forceinline__ void store_shifted()
+    __device__ __forceinline__ void store_whole(uint32_t end) const
     {
-        uint32_t offset = static_cast<uint32_t>(out % 16);
-        uint32_t whole = (left <= PIECE_BYTES ? offset + left : 0u + PIECE_BYTES) / 16;
-        uint32_t flags = (valid() != 0 ? whole : 0) | (lead + 15) / 16 * FIRST;
-        own()[BLOCKS] = to_vector(carry);
-        carry = to_state(own()[BLOCKS - 1]);
+        const whole_granules own_granules =
+            whole_granules::from(out, (lead + 15) / 16, min(end / 16, BLOCKS));
         __syncwarp();
 #pragma unroll
         for (uint32_t access = 0; access < BLOCKS; access++) {
             uint32_t q = row_of(access);
-            uint64_t at = __shfl_sync(ALL_LANES, out, static_cast<int>(q));
-            uint32_t of_row = __shfl_sync(ALL_LANES, flags, static_cast<int>(q));
-            store_granule(rows + q * ROW_GRANULES, at, granule(), of_row);
+            whole_granules of_row = own_granules.of_lane(q);
+            uint4 block = rows[q * ROW_GRANULES + granule()];
+            if (of_row.have(granule()))
+                __stcs(reinterpret_cast<uint4 *>(of_row.at(granule())), block);
         }
-        store_begin();
-        store_end(offset);
-    }
-
-    /* A word has the end of a piece's whole granules, and FIRST times the number of the first. */
-    static constexpr uint32_t FIRST = 0x100;
-
-    /* Granule `e` of a piece off by `offset`; the first one begins with bytes of the last piece. */
-    static __device__ __forceinline__ aes_state granule_of(const uint4 *row, uint32_t e,
-                                                           uint32_t offset)
-    {
-        aes_state s = to_state(row[e]);
-        if (offset != 0)
-            s = window(to_state(row[e == 0 ? 0u + BLOCKS : e - 1]), s, 16 - offset);
-        return s;
-    }
-
-    /* Stores granule `e` of the piece that goes to `at`, if it is whole. */
-    static __device__ __forceinline__ void store_granule(const uint4 *row, uint64_t at, uint32_t e,
-                                                         uint32_t flags)
-    {
-        uint32_t offset = static_cast<uint32_t>(at % 16);
-        if (e >= flags / FIRST && e < flags % FIRST)
-            __stcs(reinterpret_cast<uint4 *>(at - offset + 16 * e),
-                   to_vector(granule_of(row, e, offset)));
     }
 
     /* Stores what the lane's segment has of its first granule, if that is not whole. */
     __device__ __forceinline__ void store_begin() const
     {
-        uint32_t skipped = skips() ? 1 : 0;
-        if (lead % 16 != 0 && left != 0)
-            store_some(out + 16 * skipped, min(16 - lead % 16, left - 16 * skipped),
-                       to_state(own()[skipped]));
+        uint32_t skipped = skips() ? 1 : 0, offset = lead % 16;
+        if (offset != 0 && left != 0)
+            store_some(out + 16 * skipped, min(16 - offset, left - 16 * skipped),
+                       window(to_state(own()[skipped]), {}, offset));
     }
 
     /* Stores what the segment has of its last granule, if that is another one, and not whole. */
-    __device__ __forceinline__ void store_end(uint32_t offset) const
+    __device__ __forceinline__ void store_end(uint32_t end) const
     {
-        uint32_t end = offset + left, part = end % 16, begin = end - part;
+        uint32_t part = end % 16, begin = end - part;
         if (left != 0 && left <= PIECE_BYTES && part != 0 && begin >= lead)
-            store_some(out - offset + begin, part, granule_of(own(), begin / 16, offset));
+            store_some(out - offset_of(out) + begin, part,
+                       begin < left ? to_state(own()[begin / 16]) : shifted({}));
     }
 };
 
