@@ -144,7 +144,7 @@ if !SANITIZED
 bench_scripts = $(call in_tree,test/bench/*.t)
 endif
 # Scripts that run against any module, and those that need the emulator.
-evp_scripts = test/includes.t test/size.t \
+evp_scripts = test/includes.t test/size.t test/unit/message_sizes.t \
 	$(addprefix test/openssl/,late_frees.t programs.t versions.t) \
 	$(bench_scripts) $(call in_tree,test/docs/*.t test/tool/*.t) test/gpu/images.t \
 	$(addprefix test/install/,configuration.t installed.t linked.t quickstart.t static_client.t)
