@@ -23,7 +23,7 @@ import parquet_writer as writing  # noqa: E402
 from gpuaes import InvalidTag, _driver  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
 from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
-from gpuaes.formats import _parquet_file, _thrift, parquet  # noqa: E402
+from gpuaes.formats import _parquet_bytes, _parquet_file, _thrift, parquet  # noqa: E402
 
 KEY = bytes(32)
 KEYS = {None: KEY, "b": bytes(range(16)), "c": bytes(range(24))}
@@ -401,13 +401,26 @@ def test_wrong_files_in_device_memory(how, device_array, by_device, copied):
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_pages_in_device_memory(kind, device_array, copied):
     """They are copied within the device, and headers one by one; of small ones, the host sends all but texts."""
-    for sizes, by_device in ((100_000, 200_000), True), ((100_000, 120_000), True), ((65_000, 66_000), False), ((9, 300), False):
+    for sizes, by_device in ((100_000, 200_000), True), ((30_000, 24_000), True), ((24_000, 24_000), False), ((9, 300), False):
         data = of_kind(kind, "encrypted", texts=list(map(os.urandom, sizes)))
         options = {"unauthenticated_pages": kind == "CTR"}
         on_device, expected = device_array(data), parquet.decrypt(data, KEY, **options).file
         assert parquet.decrypt(on_device, KEY, **options).file.tobytes() == expected
         assert len(copied) == by_device and on_device.tobytes() == data
         copied.clear()
+
+
+@pytest.mark.parametrize("piece", [1, 16, 1000, 5000])
+def test_pieces_of_a_file_are_fetched(piece, device_array, monkeypatch):
+    """What a read asks for may begin before the piece that the host has, or be longer than one."""
+    monkeypatch.setattr(_parquet_bytes, "_PIECE_BYTES", piece)
+    for kind in KINDS:
+        data = of_kind(kind, "encrypted", texts=list(map(os.urandom, (3000, 10, 2000))))
+        options = {"unauthenticated_pages": kind == "CTR"}
+        expected = parquet.decrypt(data, KEY, **options).file
+        assert parquet.decrypt(device_array(data), KEY, **options).file.tobytes() == expected
+    data = example("signed")
+    assert parquet.decrypt(device_array(data), KEYS).file.tobytes() == parquet.decrypt(data, KEYS).file
 
 
 def test_memory_of_the_caller_is_read_only(device_array, monkeypatch):

@@ -5,19 +5,17 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import dataclasses
 import hmac
-import mmap
 import struct
 from typing import Any, Callable, Mapping, NamedTuple, Sequence, Union
 
-from .. import _driver, _memory
+from .. import _memory
 from .._arguments import KEY_BYTES, small_bytes
 from .._types import Data
 from ..aead import AESGCM
 from . import _thrift
+from ._parquet_bytes import of_host, of_memory
 from ._parquet_footer import ORDINALS, Algorithm, Footer, RefusedFile, key_metadata, parse, placed
 from ._parquet_modules import LENGTH, NONCE, TAG, Device, Modules, said
 from ._thrift import BINARY, I32, I64, STRUCT, Struct
@@ -82,14 +80,7 @@ class File:
     ) -> None:
         self.memory, self.device, self._prefix = memory, device, prefix
         self._unauthenticated_pages = unauthenticated_pages
-        if memory.device is not None:
-            lane = _driver.lane(memory.device, memory.stream, memory.stream_owner)
-            self._data: Any = _read(lane, memory)
-        elif memory.bytes:
-            # The caller's memory, which may be that of bytes.
-            self._data = memoryview((ctypes.c_char * memory.bytes).from_address(memory.address)).cast("B").toreadonly()
-        else:
-            self._data = b""
+        self._data = of_memory(memory)
         if callable(keys):
             self._find_key = keys
         else:
@@ -101,14 +92,15 @@ class File:
         self._small = Modules(keep_sealed=True)  # indexes and Bloom filters, then the headers of pages
 
         data = self._data
-        if len(data) < _END + 4 or bytes(data[-4:]) not in (b"PAR1", b"PARE"):
+        end = data.bytes - _END
+        behind = bytes(data.read(end, data.bytes)) if end >= 4 else b""
+        if behind[4:] not in (b"PAR1", b"PARE"):
             raise RefusedFile("truncated, or no Parquet file: it does not end with PAR1 or PARE")
-        end = len(data) - _END
-        self._begin = end - int.from_bytes(data[end : end + 4], "little")
-        if self._begin < 4:
+        self.footer_at = end - int.from_bytes(behind[:4], "little")
+        if self.footer_at < 4:
             raise RefusedFile("footer: truncated, or it has a wrong length")
-        text = bytes(data[self._begin : end])
-        self.footer = Footer(self._open(text) if data[-1:] == b"E" else self._verify(text))
+        text = bytes(data.read(self.footer_at, end))
+        self.footer = Footer(self._open(text) if behind[4:] == b"PARE" else self._verify(text))
 
     # ---- The footer --------------------------------------------------------------------
 
@@ -117,7 +109,7 @@ class File:
             crypto, at = _thrift.read_some(text, (1, 2), _BEFORE_MOST)
             self._use(crypto.must(1, STRUCT, "encryption_algorithm"), crypto.value(2, BINARY, "key_metadata"))
         modules = Modules(keep_sealed=True)
-        modules.find(text, at, len(text), self._footer_key, self._aad(_FOOTER), "footer")
+        modules.find(of_host(text), at, len(text), self._footer_key, self._aad(_FOOTER), "footer")
         return parse(self.device.texts(modules)[0], "footer")[0]
 
     def _verify(self, text: bytes) -> Struct:
@@ -219,7 +211,7 @@ class File:
                     chunk.metadata = chunk.fields.must(3, STRUCT, "meta_data")
                 else:
                     aad, where = self._aad(_METADATA, *chunk.numbers), f"{chunk.where}, metadata"
-                    modules.find(text, 0, len(text), chunk.key, aad, where)
+                    modules.find(of_host(text), 0, len(text), chunk.key, aad, where)
                     sealed.append((chunk, where))
         for (chunk, where), text in zip(sealed, self.device.texts(modules)):
             chunk.metadata = parse(text, where)[0]
@@ -272,8 +264,8 @@ class File:
         dictionary = chunk.metadata.value(11, I64, "dictionary_page_offset") or 0
         chunk.has_dictionary = 0 < dictionary and (data == 0 or dictionary < data)
         chunk.begin = dictionary if chunk.has_dictionary else data
-        if size != 0 and not (4 <= chunk.begin and 0 < size <= self._begin - chunk.begin):
-            raise RefusedFile(f"{chunk.where}: its pages lie outside of bytes 4 to {self._begin}")
+        if size != 0 and not (4 <= chunk.begin and 0 < size <= self.footer_at - chunk.begin):
+            raise RefusedFile(f"{chunk.where}: its pages lie outside of bytes 4 to {self.footer_at}")
         chunk.plain_end = chunk.end = chunk.begin + size
 
     def _find_extras(self, chunk: Chunk) -> None:
@@ -285,15 +277,15 @@ class File:
         at = chunk.metadata.value(14, I64, "bloom_filter_offset")
         if at is not None:
             parts = ("Bloom filter, header", _BLOOM_HEADER), ("Bloom filter", _BLOOM_BITS)
-            self._extra(chunk, at, self._begin, *parts)
+            self._extra(chunk, at, self.footer_at, *parts)
 
     def _extra(self, chunk: Chunk, begin: int, end: int, *parts: tuple[str, int]) -> None:
         """Adds modules that follow each other: the name and the kind of each."""
         at, first = begin, len(self._small)
         for name, kind in parts:
             where = f"{chunk.where}, {name}"
-            if not 4 <= at <= end <= self._begin:
-                raise RefusedFile(f"{where}: it lies outside of bytes 4 to {self._begin}")
+            if not 4 <= at <= end <= self.footer_at:
+                raise RefusedFile(f"{where}: it lies outside of bytes 4 to {self.footer_at}")
             at = self._small.find(self._data, at, end, chunk.key, self._aad(kind, *chunk.numbers), where)
         where = f"{chunk.where}, {parts[0][0]}"
         chunk.extras.append(Extra(parts[0][1], where, slice(first, len(self._small)), begin, at))
@@ -383,22 +375,10 @@ class File:
     def before_footer(self) -> memoryview:
         """The encrypted file up to its footer. Of memory of a device, this is a copy, which may be written once small
         modules are read; the caller's own memory is read-only."""
-        return memoryview(self._data)[: self._begin]
+        return self._data.read(0, self.footer_at)
 
     def patch(self, out: Any) -> None:
         """Writes all but the texts of pages, and the footer."""
         for at, text in self.patches:
             out[at : at + len(text)] = text
 
-
-def _read(lane: _driver.Lane, memory: _memory.Memory) -> Any:
-    """A copy in memory of its own. To take new memory costs as much as the copy, unless its pages are large."""
-    if not memory.bytes:
-        return b""
-    data = mmap.mmap(-1, memory.bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with contextlib.suppress(AttributeError, OSError):  # systems that have no such pages
-        data.madvise(mmap.MADV_HUGEPAGE)
-    with lane:
-        lane.fetch(ctypes.addressof(ctypes.c_char.from_buffer(data)), memory.address, memory.bytes)
-        lane.wait("copying the file to the host")
-    return data

@@ -15,6 +15,7 @@ from typing import Any, Sequence, Tuple, Union
 from .. import _driver, _library, _memory
 from ..batch import Batch, Pieces
 from ..errors import InvalidTag
+from ._parquet_bytes import Bytes
 from ._parquet_footer import RefusedFile
 
 __all__ = ["LENGTH", "NONCE", "TAG", "Device", "Modules", "said"]
@@ -54,11 +55,14 @@ class Modules:
     def __len__(self) -> int:
         return len(self.at)
 
-    def find(self, data: Any, at: int, end: int, key: bytes, aad: bytes | None, where: Where) -> int:
+    def find(self, data: Bytes, at: int, end: int, key: bytes, aad: bytes | None, where: Where) -> int:
         """Adds the module at `at`: none of it lies outside of `data`, or behind `end`. Returns where it ends."""
-        if not 0 <= at <= end - LENGTH <= len(data) - LENGTH:
+        if not 0 <= at <= end - LENGTH <= data.bytes - LENGTH:
             raise RefusedFile(f"{said(where)}: truncated")
-        length: int = _length_at(data, at)[0]
+        if at < data.begin or data.end < at + LENGTH + NONCE:
+            data.fetch(at, at + LENGTH + NONCE)
+        view, shift = data.view, data.begin
+        length: int = _length_at(view, at - shift)[0]
         begin, behind = at + LENGTH + NONCE, at + LENGTH + length
         text_end = behind - self.tag
         if not begin <= text_end <= end - self.tag:
@@ -71,10 +75,13 @@ class Modules:
         self.keys.append(key)
         self.aad.append(aad)
         self.where.append(where)
-        self.nonces += data[at + LENGTH : begin]
-        self.tags += data[text_end:behind]
+        self.nonces += view[at + LENGTH - shift : begin - shift]
+        if data.end < behind:
+            data.fetch(text_end if self.sealed is None else begin, behind)
+            view, shift = data.view, data.begin
+        self.tags += view[text_end - shift : behind - shift]
         if self.sealed is not None:
-            self.sealed += data[begin:text_end]
+            self.sealed += view[begin - shift : text_end - shift]
         return behind
 
 

@@ -14,8 +14,8 @@ from typing import Any, Callable
 from .. import _driver, _library, _policy
 from .._gcm import TAG_BYTES
 from .._library import lib
-from .._owner import Owner
 from ..errors import GpuaesError
+from ._pinned import Pinned
 from ._tink_segments import Segments
 
 Progress = Callable[[int], Any]
@@ -134,20 +134,6 @@ class _OnHost:
             _library.cleanse(buffer)
 
 
-class _Pinned(Owner):
-    """Pinned memory, which is overwritten when it is freed."""
-
-    def __init__(self, count: int) -> None:
-        self.address, self._count = lib.gpuaes_pinned_alloc(count) or 0, count
-        if not self.address:
-            raise _library.error(_library.NO_MEMORY, "allocating pinned memory")
-        super().__init__()
-        self.view = memoryview((ctypes.c_char * count).from_address(self.address)).cast("B")
-
-    def _release(self) -> None:
-        lib.gpuaes_pinned_free(self.address, self._count)
-
-
 class _OnDevice:
     """On a stream of the package, on the first device."""
 
@@ -160,7 +146,7 @@ class _OnDevice:
         if stream is None:
             raise GpuaesError("the CUDA driver cannot make a stream")
         self._lane = _driver.lane(device, stream, context)
-        self._near = [_Pinned(size) for size in [target] + [source] * sources]
+        self._near = [Pinned(size) for size in [target] + [source] * sources]
         self._far = [_driver.DeviceMemory(device, size, stream, context) for size in (source, target)]
         self.target, *self.sources = (pinned.view for pinned in self._near)
 

@@ -48,7 +48,7 @@ else:  # of Python 3.10, which gives a NamedTuple no other base
         left: list[str]
 
 
-_BYTES_OF_A_COPY = 1 << 16  # that the host sends in the time of a copy of few bytes
+_BYTES_OF_A_COPY = 1 << 14  # that the host fetches and sends in the time of a copy of few bytes
 
 Keys = Union[
     FindKey, Mapping[Union[str, None], Union[Data, None]], Mapping[str, Union[Data, None]],
@@ -137,14 +137,14 @@ def _in_host_memory(file: File, footer: bytes) -> bytearray:
 
 
 def _in_device_memory(file: File, footer: bytes, data: Any) -> Any:
-    out: Any = file.before_footer
-    size = len(out)
+    size = file.footer_at
     target, memory = file.device.new(size + len(footer))
     if file.memory.device == memory.device and len(file.patches) * _BYTES_OF_A_COPY < size:
         with file.device.lane as lane:  # large pages: all but their headers comes from the device
             lane.copy(memory.address, file.memory.address, size)
         parts: list[tuple[int, Any]] = [*file.patches, (size, footer)]
     else:
+        out: Any = file.before_footer
         if out.readonly:
             out = bytearray(out)
         file.patch(out)
