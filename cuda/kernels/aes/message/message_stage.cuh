@@ -5,9 +5,9 @@
  * A lane's row has the granules of 16 bytes in which the piece lies in device memory: one more than
  * the piece has blocks; a row of 80 or 144 bytes is read by 32 lanes at once without conflicts. The
  * lane cuts its blocks out of them, and puts its results together to the granules of the output, so
- * that the warp moves whole granules. The lane itself moves the parts of granules at the ends of
- * its segment. Text may begin at any byte; the only bytes outside of it that are read lie in its
- * first granule.
+ * that the warp moves whole granules. The lane itself loads the part of a granule at the end of its
+ * segment, and stores the parts at both ends. Text may begin at any byte; the only bytes outside of
+ * it that are read lie in its first granule, which the warp loads whole.
  *
  * Device memory is written in sectors of 32 bytes, and to write half of one costs more than to
  * write all of it. Where the output of a long segment begins in the second half of a sector, the
@@ -24,11 +24,12 @@
 enum { ADDRESS_BITS = 56 };
 
 /*
- * Where the granules of a lane's row are in device memory, and which of them are moved whole: one
- * word, since a shuffle takes the port of shared memory.
+ * Where the granules of a lane's row are in device memory, and which of them the warp moves: one
+ * word, since a shuffle takes the port of shared memory. The last granule of a row is not among
+ * them: the lane loads it, where text is not aligned.
  */
 struct whole_granules {
-    uint64_t word; /* the address of the piece, and a bit for each granule from there on */
+    uint64_t word; /* the address of the piece, and a bit for each granule but the last one */
 
     /* Granules `first` to `end` - 1. */
     static __device__ __forceinline__ whole_granules from(uint64_t piece, uint32_t first,
@@ -221,8 +222,8 @@ template <uint32_t PIECE_BLOCKS> struct stage {
      */
     __device__ __forceinline__ void load_end(uint32_t end) const
     {
-        uint32_t part = end % 16;
-        if (left != 0 && part != 0 && end < 16 * ROW_GRANULES)
+        uint32_t part = end % 16, granules = any_in_offset ? ROW_GRANULES : BLOCKS;
+        if (left != 0 && part != 0 && end < 16 * granules)
             own()[end / 16] = to_vector(load_some(in - offset_of(in) + (end - part), part));
     }
 
