@@ -15,7 +15,7 @@ gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
 from gpuaes import InvalidTag, _buffers, _columns, _driver, _library  # noqa: E402
 from gpuaes.batch import Batch, Pieces  # noqa: E402
-from gpuaes.formats._tink_files import _Pinned as Pinned  # noqa: E402
+from gpuaes.formats._pinned import Pinned  # noqa: E402
 
 SIZES = (0, 1, 16, 500, 1000)
 

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: E402
 
 from gpuaes import GpuaesError, InvalidTag, _driver  # noqa: E402
 from gpuaes.formats import lmcache  # noqa: E402
-from gpuaes.formats._tink_files import _Pinned as Pinned  # noqa: E402
+from gpuaes.formats._pinned import Pinned  # noqa: E402
 
 SIZES = [0, 1, 15, 16, 17, 4096, 45_056, 12_345, 1 << 20]
 
