@@ -39,8 +39,7 @@ static __device__ __forceinline__ void write_counters(const counter_words &c, ui
 /* Encrypts the lane's piece of eight blocks, from counter block `c` on. */
 template <int ROUNDS>
 static __device__ __forceinline__ void encrypt_piece(const message_hybrid_arguments &h,
-                                                     const counter_words &c,
-                                                     bitsliced_stage &text)
+                                                     const counter_words &c, bitsliced_stage &text)
 {
     const uint32_t *last = h.message.round_key + 4 * ROUNDS;
     uint32_t s[PLANES];
