@@ -11,6 +11,7 @@ import pickle
 import struct
 import sys
 import tracemalloc
+import types
 
 import pytest
 
@@ -20,10 +21,10 @@ sys.path[:0] = [str(TOP / "test" / "support")]
 
 import parquet_writer as writing  # noqa: E402
 
-from gpuaes import InvalidTag, _driver  # noqa: E402
+from gpuaes import GpuaesError, InvalidTag, _driver  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
 from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
-from gpuaes.formats import _parquet_bytes, _parquet_file, _thrift, parquet  # noqa: E402
+from gpuaes.formats import _parquet_bytes, _parquet_file, _pinned, _thrift, parquet  # noqa: E402
 
 KEY = bytes(32)
 KEYS = {None: KEY, "b": bytes(range(16)), "c": bytes(range(24))}
@@ -420,6 +421,15 @@ def test_pieces_of_a_file_are_fetched(piece, device_array, monkeypatch):
         expected = parquet.decrypt(data, KEY, **options).file
         assert parquet.decrypt(device_array(data), KEY, **options).file.tobytes() == expected
     data = example("signed")
+    assert parquet.decrypt(device_array(data), KEYS).file.tobytes() == parquet.decrypt(data, KEYS).file
+
+
+def test_without_pinned_memory_nothing_is_read(device_array, monkeypatch):
+    data, lib = example("signed"), _pinned.lib
+    monkeypatch.setattr(_pinned, "lib", types.SimpleNamespace(gpuaes_pinned_alloc=lambda count: 0))
+    with pytest.raises(GpuaesError, match="^allocating pinned memory"):
+        parquet.decrypt(device_array(data), KEYS)
+    monkeypatch.setattr(_pinned, "lib", lib)
     assert parquet.decrypt(device_array(data), KEYS).file.tobytes() == parquet.decrypt(data, KEYS).file
 
 

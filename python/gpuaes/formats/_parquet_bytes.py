@@ -73,6 +73,7 @@ def _new_memory(count: int) -> tuple[memoryview, int]:
 
 
 def of_host(data: Any) -> Bytes:
+    """Bytes that are an object of the host."""
     return Bytes(memoryview(data), len(data))
 
 

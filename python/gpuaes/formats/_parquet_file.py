@@ -381,4 +381,3 @@ class File:
         """Writes all but the texts of pages, and the footer."""
         for at, text in self.patches:
             out[at : at + len(text)] = text
-

@@ -59,6 +59,7 @@ class Modules:
         """Adds the module at `at`: none of it lies outside of `data`, or behind `end`. Returns where it ends."""
         if not 0 <= at <= end - LENGTH <= data.bytes - LENGTH:
             raise RefusedFile(f"{said(where)}: truncated")
+        # Not by data.read(): its calls would cost as much as all the rest, for each module.
         if at < data.begin or data.end < at + LENGTH + NONCE:
             data.fetch(at, at + LENGTH + NONCE)
         view, shift = data.view, data.begin
