@@ -93,7 +93,7 @@ SKIP: {
     my %command = (
         sudo => 'exec "$@"',
         'apt-get' => 'exit 0',
-        make => "exec env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make --no-print-directory -C '$build' \"\$@\"",
+        make => "exec make --no-print-directory -C '$build' \"\$@\"",
         docker => "exec perl '$FindBin::Bin/../clients/docker_stand_in' \"\$@\"",
     );
     my $write = join('', map {

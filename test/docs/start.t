@@ -29,7 +29,7 @@ my %imports = (
 my %folder_of = map {
     $_ => run(['python3', '-c', "$imports{$_}; import os; print(os.path.dirname(found.__path__[0]), end='')"], env => \%python)->{out}
 } keys(%imports);
-delete @ENV{qw(OPENSSL_MODULES MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS PYTHONPATH OPENSSL_CONF)};
+delete @ENV{qw(OPENSSL_MODULES PYTHONPATH OPENSSL_CONF)};
 $ENV{PATH} = $python{PATH} if $python{PATH};
 my ($top, $stage) = ("$folder/top", "$folder/stage");
 my %environment = (%python, LD_PRELOAD => "$build/test/emulated/gpuaes.so",

@@ -45,8 +45,6 @@ sub build_targets
 {
     my ($clang) = @_;
     (my $clangxx = $clang) =~ s/clang(?=[^\/]*$)/clang++/;
-    # This may run inside a make whose settings are not for ours.
-    delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS)};
     make_path($home);
     # The kernels run as fast with -O1 as with -O2, and ten times as long without; reports need names and lines alone.
     my $flags = '-O1 -gline-tables-only';

@@ -11,7 +11,7 @@ use Programs qw(:DEFAULT refused);
 use Test::More;
 
 skip_if_configured();
-delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES NVCC CUDA_HOME)};
+delete @ENV{qw(NVCC CUDA_HOME)};
 
 # ---- Manifests ------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ use Test::More;
 plan(skip_all => 'the default provider stands in') if stand_in();
 plan(skip_all => 'a sanitizer is not in the programs that link the library') if $ENV{GPUAES_TEST_SANITIZER};
 skip_if_configured();
-delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS)};
 
 my $stage = "$folder/stage";
 mkdir("$folder/build") or die "$folder/build: $!";

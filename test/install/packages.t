@@ -18,7 +18,7 @@ my %needed = (dh => 'debhelper', dh_python3 => 'dh-python', 'dpkg-buildpackage' 
 foreach my $tool (sort keys %needed) {
     plan(skip_all => "$tool is not installed (Debian: $needed{$tool})") if !grep { -x "$_/$tool" } split(/:/, $ENV{PATH});
 }
-delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS OPENSSL_MODULES OPENSSL_CONF)};
+delete @ENV{qw(OPENSSL_MODULES OPENSSL_CONF)};
 
 my ($sources_version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m;
 

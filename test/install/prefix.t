@@ -14,7 +14,7 @@ use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
 skip_if_configured();
-delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS OPENSSL_MODULES OPENSSL_CONF)};
+delete @ENV{qw(OPENSSL_MODULES OPENSSL_CONF)};
 
 my $in = "$folder/in";
 my $prefix = "$folder/place";

@@ -23,7 +23,7 @@ plan(skip_all => 'groff is not installed') if system('groff --version >/dev/null
 
 # Those of the package's tests, without GPUAES_LIBRARY and the sources.
 my %python = python_environment();
-delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS OPENSSL_MODULES GPUAES_LIBRARY PYTHONPATH)};
+delete @ENV{qw(OPENSSL_MODULES GPUAES_LIBRARY PYTHONPATH)};
 $ENV{PATH} = $python{PATH} if $python{PATH};
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 my $packages = "$folder/packages";

@@ -67,8 +67,6 @@ sub make_build
 # An assertion for each build.
 sub build_all
 {
-    # This may run inside a make whose settings are not for ours.
-    delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS)};
     make_path(map { "$build/$_->{folder}" } @builds);
     my %locks = map { $_->{folder} => lock_folder($_->{folder}, LOCK_EX) } @builds;
     foreach my $b (@builds) {

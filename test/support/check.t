@@ -10,7 +10,6 @@ use Programs qw(:DEFAULT good);
 use Test::More;
 
 plan(skip_all => 'the sources are not built here') if !-f "$build/Makefile";
-delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS)};
 
 # Which of two programs would be compiled, if both had changed.
 sub compiled

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# What prove learns of tests that run_test runs in the build folder of a sanitizer: here of
-# scripts in a folder that looks like one.
+# What prove learns of tests that run_test runs, most of them in the build folder of a sanitizer:
+# here of scripts in a folder that looks like one.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -37,6 +37,13 @@ isnt($found->{status}, 0, 'one whose sanitizer has found something at its end');
 like($found->{err}, qr/^a leak$/m, 'and what');
 isnt(prove('asan/test/killed_test', 'echo "ok 1 - it"; echo 1..1; kill -ABRT $$')->{status}, 0, 'one that is ended by a signal');
 isnt(prove('asan/test/absent_test')->{status}, 0, 'one that was not built');
+
+make_path("$folder/test");
+{
+    local @ENV{qw(MAKEFLAGS MAKELEVEL)} = ('-j2 --jobserver-auth=3,4', 1);
+    like(prove('test/plain_test', 'echo "ok 1 - ${MAKEFLAGS-none}, ${MAKELEVEL-none}"; echo 1..1')->{out}, qr/^ok 1 - none, none$/m,
+        'a test that calls make has nothing of the make that runs it');
+}
 
 # As asan_forks.h says that it had to end a child.
 my $stopped = 'echo stopped >$GPUAES_TEST_FORKS; echo "not ok 1 - it"; echo 1..1';
