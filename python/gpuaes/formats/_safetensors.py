@@ -15,10 +15,10 @@ import os
 import re
 from typing import Any, Iterable, NamedTuple, TypeVar
 
-from .. import _driver, _library, _memory
-from .._library import lib
+from .. import _driver, _memory
 from .._types import AnyPath
 from ._files import replacing
+from ._pinned import Pinned
 
 METADATA = "__metadata__"
 _HEADER_MOST = 100_000_000  # as safetensors itself has it
@@ -59,7 +59,7 @@ class File:
     data, and `metadata`. Use it by `with`."""
 
     def __init__(self, path: AnyPath) -> None:
-        self._pinned = 0
+        self._pinned: Pinned | None = None
         self._passed: list[_driver._Event | None] = [None, None]
         self._file = open(path, "rb", buffering=0)
         try:
@@ -113,13 +113,11 @@ class File:
         lane = _driver.lane(memory.device, memory.stream, memory.stream_owner)
         lane.refuse_capture("reading a file", "no capture")
         if not self._pinned:
-            self._pinned = lib.gpuaes_pinned_alloc(2 * _PIECE) or 0
-            if not self._pinned:
-                raise _library.error(_library.NO_MEMORY, "allocating pinned memory")
+            self._pinned = Pinned(2 * _PIECE)
         for half, at in enumerate(range(0, count, _PIECE)):
             half %= 2
             self._wait(half)
-            piece, source = min(_PIECE, count - at), self._pinned + half * _PIECE
+            piece, source = min(_PIECE, count - at), self._pinned.address + half * _PIECE
             self._fill(_host(source, piece))
             with lane:
                 lane.send(memory.address + at, source, piece)
@@ -138,8 +136,8 @@ class File:
         if self._pinned:
             self._wait(0)
             self._wait(1)
-            lib.gpuaes_pinned_free(self._pinned, 2 * _PIECE)
-            self._pinned = 0
+            self._pinned.close()
+            self._pinned = None
 
 
 def _host(address: int, count: int) -> memoryview:
