@@ -15,14 +15,11 @@ enum { WARP = 32, ALIGNMENT = 256, PLAN_THREADS = 1024, SMALL_THREADS = 256, SMA
 /*
  * Blocks of a segment. Without a plan a lane has one segment, as short as it takes to fill the
  * device; with a plan, which costs a launch, some: so many that lanes end at about the same time,
- * and as long as a key is worth its begin.
+ * and as long as a key is worth its begin. A segment of GCM costs more: products, and where text is
+ * not aligned two parts of a granule.
  */
 enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 128, TURNS = 4 };
-/*
- * Messages of GCM up to here are not cut where each lane has one: a cut costs a product, and where
- * text is not aligned two parts of a granule.
- */
-enum { UNCUT_BLOCKS = 256 };
+enum { HASHED_MOST = 256, HALVED_LEAST = 32, HASHED_HALVED_LEAST = 64 };
 /*
  * A launch of CBC encryption takes a part of the multiprocessors only, so that the launches of a
  * batch, STREAM_SET_SLOTS of them, run side by side. A block waits for the block before it, which
@@ -164,15 +161,23 @@ static uint32_t planned_segment(enum gpuaes_op op, uint64_t count, uint64_t bloc
 {
     if (gpuaes_modes[op]->serial)
         return INT32_MAX;
-    if (gpuaes_modes[op]->hashes && blocks <= UNCUT_BLOCKS && count >= lanes)
-        return UNCUT_BLOCKS;
     uint64_t each = count * blocks / TURNS / (lanes + 1), segment = PLANNED_LEAST;
     while (segment < each && segment < PLANNED_MOST)
         segment *= 2;
+    if (gpuaes_modes[op]->hashes && each > HASHED_MOST)
+        segment = HASHED_MOST;
     while (is_chained(op) &&
            count * (segments_of(blocks, segment) - 1) * GPUAES_BLOCK > CHAIN_BYTES)
         segment *= 2;
     return (uint32_t)segment;
+}
+
+/* Whether the last full segments are halved: not where a half would not pay for its begin. */
+static int are_halved(enum gpuaes_op op, uint32_t segment)
+{
+    const struct gpuaes_mode *mode = gpuaes_modes[op];
+    return !mode->serial && !mode->chained &&
+           segment >= (mode->hashes ? HASHED_HALVED_LEAST : HALVED_LEAST);
 }
 
 static int choose_direct(enum gpuaes_op op, uint64_t blocks, uint64_t lanes, unsigned threads,
@@ -261,6 +266,7 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
     }
     shape.is_planned = 1;
     a->segment = planned_segment(op, a->count, blocks, lanes);
+    a->halves_last = are_halved(op, a->segment) != 0;
     shape.temp_bytes = lay_out(op, a->count, blocks, a->segment).bytes;
     if (kind == MESSAGE_KIND_CTR && !raw && kernels->message_ctr_hybrid[k] != NULL &&
         (kernels->forced == KERNEL_SIZES || kernels->forced == KERNEL_HYBRID))

@@ -2,7 +2,8 @@
  * The plan of a launch of messages: a tile of messages is ordered by what is left behind full
  * segments, and each message with full segments is listed once. And as many full segments as 32
  * bits can number: of messages of 1 GiB, of which the kernels do the last segments; the text before
- * these is not there, and is not touched.
+ * these is not there, and is not touched. And the launch of shorter ones, whose last full segments
+ * are halved.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -19,9 +20,11 @@ struct memory {
     _Alignas(16) struct message_queue plan;
     _Alignas(16) struct message_sum sums[MANY];
     struct message_full full[MANY];
-    uint64_t in[MANY], bytes[MANY], iv[MANY];
+    uint64_t in[MANY], bytes[MANY], iv[MANY], tag[LONG];
     uint32_t order[MANY], status[MANY];
-    unsigned char ivs[LONG][BLOCK], before[MARGIN], text[LONG][ROOM], after[MARGIN];
+    unsigned char ivs[LONG][BLOCK], tags[LONG][BLOCK];
+    unsigned char before[MARGIN], text[LONG][ROOM], after[MARGIN];
+    unsigned char temp[LONG * 64]; /* of a launch */
 };
 
 static struct kernels kernels;
@@ -96,7 +99,7 @@ static int full_is_right(uint32_t count)
     for (uint32_t n = 0; n < count; n++) {
         segments += full_of(n);
         entries += full_of(n) != 0;
-        if (m->sums[n].hash[0] != 0 || m->sums[n].hash[1] != 0 || m->sums[n].segments != 0)
+        if (m->sums[n].hash[0] != 0 || m->sums[n].hash[1] != 0 || m->sums[n].halves != 0)
             return 0;
     }
     if (segments > UINT32_MAX || m->plan.full != (entries << 32 | segments))
@@ -232,6 +235,72 @@ static void test_long(enum gpuaes_op op, int is_ragged)
            is_ragged ? " of other lengths" : "");
 }
 
+/* Each message begins where its room does. */
+static void describe_short(enum gpuaes_op op)
+{
+    const size_t least = op_is_xts(op) ? BLOCK : 0;
+    tap_random_bytes(&random_state, m->text, sizeof m->text);
+    tap_random_bytes(&random_state, m->ivs, sizeof m->ivs);
+    for (uint32_t n = 0; n < LONG; n++) {
+        size_t bytes = least + tap_random_below(&random_state, ROOM + 1 - least);
+        m->bytes[n] = op == GPUAES_ECB_DECRYPT ? bytes & ~(size_t)15 : bytes;
+        m->in[n] = address(m->text[n]);
+        m->iv[n] = address(m->ivs[n]);
+        m->tag[n] = address(m->tags[n]);
+        m->status[n] = GPUAES_FAULT;
+    }
+}
+
+/* Messages are in place; `key` is that of the text and, behind it, that of tweaks. */
+static int short_are_right(enum gpuaes_op op, const unsigned char key[64],
+                           unsigned char before[LONG][ROOM])
+{
+    int right = 1;
+    for (uint32_t n = 0; n < LONG; n++) {
+        unsigned char expected[ROOM], tag[BLOCK];
+        const struct reference_message message = {.op = op,
+                                                  .key = key,
+                                                  .key_bytes = op_is_xts(op) ? 64 : 32,
+                                                  .iv = m->ivs[n],
+                                                  .iv_bytes = BLOCK};
+        memcpy(expected, before[n], ROOM);
+        reference_run(&message, before[n], expected, m->bytes[n], tag);
+        right &= m->status[n] == GPUAES_OK && memcmp(m->text[n], expected, ROOM) == 0;
+        right &= !op_is_gcm(op) || memcmp(m->tags[n], tag, BLOCK) == 0;
+    }
+    return right;
+}
+
+/* Segments that few messages have, so that all full ones are halved, or many. */
+static void test_halves(enum gpuaes_op op, uint32_t segment)
+{
+    static unsigned char before[LONG][ROOM];
+    unsigned char key[64];
+    struct gpuaes_key schedule, tweak_schedule;
+    tap_random_bytes(&random_state, key, sizeof key);
+    gpuaes_key_expand(&schedule, key, 32);
+    gpuaes_key_expand(&tweak_schedule, key + 32, 32);
+    describe_short(op);
+    memcpy(before, m->text, sizeof before);
+    struct message_arguments a = arguments_of(op, LONG);
+    a.max_bytes = ROOM;
+    a.tag = address(m->tag);
+    a.tag_bytes = BLOCK;
+    memcpy(a.round_key, gpuaes_modes[op]->decrypts ? schedule.decrypt : schedule.encrypt,
+           sizeof a.round_key);
+    memcpy(a.tweak_key, tweak_schedule.encrypt, sizeof a.tweak_key);
+    kernels.forced = KERNEL_SIZES;
+    const struct message_shape shape = kernels_message_shape(&kernels, op, schedule.rounds, &a);
+    a.segment = segment;
+    a.halves_last = 1;
+    tap_ok(shape.is_planned &&
+               kernels_launch_message(&application, &kernels, &shape, &a, address(m->temp),
+                                      stream) == DRV_SUCCESS &&
+               finish() && short_are_right(op, key, before),
+           "%s: messages of up to %d bytes are right, the last segments of %u blocks halved",
+           op_names[op], ROOM, (unsigned)segment);
+}
+
 int main(void)
 {
     drv_device device;
@@ -248,6 +317,12 @@ int main(void)
     for (int is_ragged = 0; is_ragged < 2; is_ragged++) {
         test_long(GPUAES_CTR, is_ragged);
         test_long(GPUAES_ECB_DECRYPT, is_ragged);
+    }
+    for (uint32_t segment = 2; segment <= 512; segment *= 16) {
+        test_halves(GPUAES_CTR, segment);
+        test_halves(GPUAES_GCM_ENCRYPT, segment);
+        test_halves(GPUAES_XTS_DECRYPT, segment);
+        test_halves(GPUAES_ECB_DECRYPT, segment);
     }
     return tap_done();
 }

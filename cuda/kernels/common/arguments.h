@@ -197,9 +197,9 @@ struct message_full {
     uint32_t message;
 };
 struct message_sum {
-    uint32_t hash[4];  /* of GCM: of the segments so far, an element */
-    uint32_t segments; /* so far */
-    uint32_t begin;    /* as in message_full */
+    uint32_t hash[4]; /* of GCM: of the segments so far, an element */
+    uint32_t halves;  /* of segments, so far */
+    uint32_t begin;   /* as in message_full */
     uint32_t unused[2];
 };
 struct message_arguments {
@@ -218,13 +218,13 @@ struct message_arguments {
     uint32_t max_bytes; /* of a text */
     uint32_t key_bytes, iv_bytes, tag_bytes;
     uint32_t segment;             /* blocks */
+    uint32_t halves_last;         /* 1: the last full segments are halved; not with a chain */
     uint32_t segments, per_block; /* without a plan */
     uint32_t op, mode;            /* of the host; enum message_mode */
     uint32_t decrypts;
     uint32_t bad_argument, bad_tag; /* enum gpuaes_status */
-    uint32_t unused;
-    uint32_t round_key[60]; /* one key, in the order of use */
-    uint32_t tweak_key[60]; /* of XTS, for encryption */
+    uint32_t round_key[60];         /* one key, in the order of use */
+    uint32_t tweak_key[60];         /* of XTS, for encryption */
 };
 struct message_hybrid_arguments {
     struct message_arguments message;

@@ -3,11 +3,12 @@
  *
  * A message is cut into segments of `segment` blocks; the last one has what is left, and one block
  * more rather than a segment for a single block, so that ciphertext stealing has its two blocks in
- * one place. A lane does a segment.
+ * one place. A lane does a segment, or half of one.
  *
  * A direct launch numbers segments by message: each block of threads has whole messages, and a
  * thread has one segment at most. A planned launch follows message_plan, which has put the lengths
- * in order: see message_plan.cu.
+ * in order: see message_plan.cu. Its last full segments may be halved, so that lanes end at about
+ * the same time.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -78,6 +79,7 @@ struct segment {
     uint32_t message; /* its number */
     uint32_t bytes;   /* of the message; 0 where it is not good */
     uint32_t from;    /* blocks before */
+    bool is_half;     /* it is half of a full segment */
 
     /* Blocks of the message, and of the segment, also one that is not whole. */
     __device__ __forceinline__ uint32_t total() const
@@ -86,7 +88,7 @@ struct segment {
     }
     __device__ __forceinline__ uint32_t blocks(const message_arguments &a) const
     {
-        return is_last(a) ? total() - from : a.segment;
+        return is_last(a) ? total() - from : is_half ? a.segment / 2 : a.segment;
     }
     __device__ __forceinline__ uint32_t text_bytes(const message_arguments &a) const
     {
@@ -98,7 +100,7 @@ struct segment {
     }
     __device__ __forceinline__ bool is_last(const message_arguments &a) const
     {
-        return total() - from <= a.segment + 1;
+        return !is_half && total() - from <= a.segment + 1;
     }
 };
 
@@ -107,7 +109,7 @@ static __device__ __forceinline__ segment cut_segment(const message_arguments &a
                                                       uint32_t number, bool is_last)
 {
     uint64_t bytes = array_element(a.bytes, n);
-    segment s = {true, is_good(a, n, bytes), n, 0, 0};
+    segment s = {true, is_good(a, n, bytes), n, 0, 0, false};
     if (s.is_good)
         s.bytes = static_cast<uint32_t>(bytes);
     uint32_t segments = s.segments(a);
@@ -121,7 +123,7 @@ static __device__ __forceinline__ segment cut_segment(const message_arguments &a
 
 static __device__ __forceinline__ segment no_segment()
 {
-    return {false, false, 0, 0, 0};
+    return {false, false, 0, 0, 0, false};
 }
 
 static __device__ __forceinline__ segment direct_segment(const message_arguments &a)
@@ -163,37 +165,63 @@ static __device__ __forceinline__ message_full find_full(const message_arguments
 }
 
 struct planned {
-    uint32_t full, entries; /* full segments, and messages that have some */
-    uint32_t full_groups, groups;
+    uint32_t entries; /* messages that have full segments */
+    uint32_t whole;   /* full segments that are not halved, which come first */
+    uint32_t whole_groups, end_groups, groups;
 };
+
+/* Full segments that are halved: those of the last group that each warp would take. */
+static __device__ __forceinline__ uint32_t halved_segments(const message_arguments &a,
+                                                           uint32_t full)
+{
+    return a.halves_last != 0 ? min(full / LANES, gridDim.x * (blockDim.x / LANES)) * LANES : 0;
+}
 
 static __device__ __forceinline__ planned read_plan(const message_arguments &a)
 {
     unsigned long long full = queue_of(a).full;
+    uint32_t halved = halved_segments(a, static_cast<uint32_t>(full));
     planned p;
-    p.full = static_cast<uint32_t>(full);
     p.entries = static_cast<uint32_t>(full >> 32);
-    p.full_groups = static_cast<uint32_t>((uint64_t{p.full} + LANES - 1) / LANES);
-    p.groups = p.full_groups + (a.count - 1) / LANES + 1;
+    p.whole = static_cast<uint32_t>(full) - halved;
+    p.whole_groups = static_cast<uint32_t>((uint64_t{p.whole} + LANES - 1) / LANES);
+    p.end_groups = (a.count - 1) / LANES + 1;
+    p.groups = p.whole_groups + p.end_groups + 2 * (halved / LANES);
     return p;
 }
 
-/* The lane's segment in group `group` of a converged warp. */
+/* Segment `u` of all full ones. */
+static __device__ __forceinline__ segment full_segment(const message_arguments &a, const planned &p,
+                                                       uint32_t u)
+{
+    message_full entry = find_full(a, p.entries, u);
+    return cut_segment(a, entry.message, u - entry.begin, false);
+}
+
+/*
+ * The lane's segment in group `group` of a converged warp: whole full segments, then the ends of
+ * messages, then halves.
+ */
 static __device__ __forceinline__ segment planned_segment(const message_arguments &a,
                                                           const planned &p, uint32_t group)
 {
     uint32_t l = threadIdx.x % LANES;
-    if (group < p.full_groups) {
+    if (group < p.whole_groups) {
         uint32_t u = group * LANES + l;
-        if (u >= p.full)
-            return no_segment();
-        message_full entry = find_full(a, p.entries, u);
-        return cut_segment(a, entry.message, u - entry.begin, false);
+        return u < p.whole ? full_segment(a, p, u) : no_segment();
     }
-    uint32_t i = (group - p.full_groups) * LANES + l;
-    if (i >= a.count)
-        return no_segment();
-    return cut_segment(a, reinterpret_cast<const uint32_t *>(a.order)[i], 0, true);
+    group -= p.whole_groups;
+    if (group < p.end_groups) {
+        uint32_t i = group * LANES + l;
+        if (i >= a.count)
+            return no_segment();
+        return cut_segment(a, reinterpret_cast<const uint32_t *>(a.order)[i], 0, true);
+    }
+    uint32_t half = (group - p.end_groups) * LANES + l;
+    segment s = full_segment(a, p, p.whole + half / 2);
+    s.from += half % 2 * (a.segment / 2);
+    s.is_half = true;
+    return s;
 }
 
 /* The number of the next group for a converged warp. */

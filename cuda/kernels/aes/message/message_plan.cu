@@ -142,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(256)
     planned p = read_plan(a);
     uint32_t stride = gridDim.x * blockDim.x;
 #pragma unroll 1
-    for (uint32_t u = blockIdx.x * blockDim.x + threadIdx.x; u < p.full; u += stride) {
+    for (uint32_t u = blockIdx.x * blockDim.x + threadIdx.x; u < p.whole; u += stride) {
         message_full entry = find_full(a, p.entries, u);
         uint64_t behind = (uint64_t{u} - entry.begin + 1) * a.segment * 16;
         reinterpret_cast<uint4 *>(a.chain)[u] =
