@@ -78,6 +78,7 @@ def way(request, tmp_path, monkeypatch):
     monkeypatch.setattr(_tink_files, "_PIECE_BYTES", 3 * SEGMENT)
     monkeypatch.setattr(_tink_files, "_HOST_PIECE_BYTES", 3 * SEGMENT)
     monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", 3)
+    monkeypatch.setattr(_tink_segments, "_EARLY_BYTES", SIZES[-1])
     if request.param == "files on the host":
         monkeypatch.setenv("GPUAES_POLICY", "cpu")
         return Files(tmp_path)
@@ -97,6 +98,15 @@ def way(request, tmp_path, monkeypatch):
 def test_round_trip(way, rng, size):
     text = rng.randbytes(size)
     assert way.unseal(way.seal(text)) == text
+
+
+def test_a_device_begins_a_long_stream_with_an_eighth(monkeypatch):
+    segments, queued, count = _tink_segments.Segments(_tink_segments.Layout(HEADER, SEGMENT), None, b""), [], 83
+    monkeypatch.setattr(_tink_segments.Segments, "queue", lambda self, *arguments: queued.append(arguments[3:6]))
+    monkeypatch.setattr(_tink_segments, "_EARLY_BYTES", 80 * STEP)
+    for text_bytes in 80 * STEP - 1, 80 * STEP:
+        segments.queue_all(True, None, None, count, text_bytes)
+    assert queued == [(0, 83, 80 * STEP - 1), (0, 10, 10 * STEP - HEADER), (10, 73, 70 * STEP + HEADER)]
 
 
 def keyset_of(hash_name, derived, segment, prefix="RAW"):
