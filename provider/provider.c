@@ -85,7 +85,7 @@ static const OSSL_PARAM gettable[] = {OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_NAME, 
                                       OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_VERSION, NULL, 0),
                                       OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_BUILDINFO, NULL, 0),
                                       OSSL_PARAM_int(OSSL_PROV_PARAM_STATUS, NULL),
-#define FIGURE_PARAM(NAME, name) OSSL_PARAM_uint64(name, NULL),
+#define FIGURE_PARAM(NAME, name, value) OSSL_PARAM_uint64(name, NULL),
                                       STATISTICS_FIGURES(FIGURE_PARAM)
 #undef FIGURE_PARAM
                                           OSSL_PARAM_uint64(STATISTICS_DEVICES, NULL),

@@ -207,7 +207,7 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
     if (r != DRV_SUCCESS)
         return device_fault_midway(binding->device, "queueing work", r);
     binding->chained |= gpuaes_modes[op]->chained;
-    statistics_add_bytes(len);
+    statistics_count(STATISTIC_BYTES, len);
     return GPUAES_OK;
 }
 

@@ -353,7 +353,7 @@ static drv_result wipe(const struct gpuaes_batch *batch)
 
 static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
 {
-    statistics_add_bytes(batch->done_bytes);
+    statistics_count(STATISTIC_BYTES, batch->done_bytes);
     stream_set_return(batch->device, batch->set, lost);
     batch->set = NULL;
     batch->state = BATCH_DONE;

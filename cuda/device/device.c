@@ -29,7 +29,7 @@ int device_call_failed(struct device_reason *reason, const char *function, drv_r
 {
     if (result == DRV_SUCCESS)
         return 0;
-    statistics_add_fault();
+    statistics_count(STATISTIC_FAULTS, 1);
     (void)snprintf(reason->text, sizeof reason->text, "%s failed with CUDA error %d", function,
                    result);
     return 1;
@@ -190,7 +190,7 @@ int device_has_pinned(const struct driver *driver, const void *p)
     drv_result r = driver->pointer_get_attributes(1, &attribute, &value, (drv_ptr)(uintptr_t)p);
     if (r == DRV_SUCCESS)
         return type == DRV_MEMORY_HOST;
-    statistics_add_fault();
+    statistics_count(STATISTIC_FAULTS, 1);
     return r != DRV_INVALID_CONTEXT && r != DRV_DEINITIALIZED; /* a lost device answers nothing */
 }
 
@@ -223,7 +223,7 @@ enum gpuaes_status device_fault(struct device *device, const char *what, drv_res
 {
     if (result >= DRV_CAPTURE_FIRST && result <= DRV_CAPTURE_LAST)
         return GPUAES_BUSY; /* with the application's capture of a graph, not broken */
-    statistics_add_fault();
+    statistics_count(STATISTIC_FAULTS, 1);
     if (result == DRV_OUT_OF_MEMORY)
         return GPUAES_NO_MEMORY;
     struct device_reason reason;

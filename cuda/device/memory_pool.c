@@ -71,7 +71,7 @@ static drv_result allocate(const struct driver *d, enum block_kind kind, size_t 
     drv_result r =
         kind == BLOCK_PINNED ? allocate_pinned(d, block) : d->mem_alloc(&block->address, bytes);
     if (r == DRV_OUT_OF_MEMORY)
-        statistics_add_fault();
+        statistics_count(STATISTIC_FAULTS, 1);
     return r;
 }
 
@@ -90,7 +90,7 @@ drv_result memory_pool_take(struct device *device, enum block_kind kind, size_t 
     if (r == DRV_SUCCESS && block->address == 0) {
         r = d->mem_host_get_device_pointer(&block->address, block->host, 0);
         if (r != DRV_SUCCESS) {
-            statistics_add_fault();
+            statistics_count(STATISTIC_FAULTS, 1);
             block->address = 0;
             memory_pool_give(device, block); /* for another attempt */
         }

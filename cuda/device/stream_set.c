@@ -159,7 +159,7 @@ static drv_result prepare_slot(struct device *device, struct slot *slot,
     if (r == DRV_SUCCESS && slot->event == NULL)
         r = d->event_create(&slot->event, DRV_EVENT_DISABLE_TIMING);
     if (r == DRV_OUT_OF_MEMORY) /* fewer slots may do */
-        statistics_add_fault();
+        statistics_count(STATISTIC_FAULTS, 1);
     for (int i = 0; i < 2 && r == DRV_SUCCESS; i++)
         r = grow_buffer(device, &slot->buffer[i], &slot->buffer_bytes[i], needs->buffer[i]);
     if (r == DRV_SUCCESS)
@@ -182,7 +182,7 @@ static drv_result prepare_slots(struct device *device, struct stream_set *set,
         if (slot->wiping)
             r = device_wait(device, slot->stream, NULL);
         if (r == DRV_OUT_OF_MEMORY)
-            statistics_add_fault();
+            statistics_count(STATISTIC_FAULTS, 1);
         if (r == DRV_SUCCESS) {
             slot->wiping = 0;
             r = prepare_slot(device, slot, needs);

@@ -139,7 +139,7 @@ static int miss(struct gpuaes_keystream *k, struct span *span)
             k->ask_bytes *= 2;
     } else {
         span->missed_at = now;
-        statistics_add_underrun();
+        statistics_count(STATISTIC_UNDERRUNS, 1);
         k->misses++;
         k->lead = k->lead * 2 + FIRST_BYTES;
         if (k->lead > MOST_LEAD)
@@ -209,7 +209,7 @@ static int work_on_ring(struct gpuaes_keystream *k)
 
 static void tell_statistics(struct gpuaes_keystream *k)
 {
-    statistics_add_read_ahead(k->used - k->told);
+    statistics_count(STATISTIC_READ_AHEAD, k->used - k->told);
     k->told = k->used;
 }
 

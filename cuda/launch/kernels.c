@@ -157,7 +157,7 @@ drv_result kernels_launch(const struct driver *driver, drv_function function, un
                           unsigned threads, unsigned shared, drv_stream stream, void *arguments)
 {
     void *parameters[] = {arguments};
-    statistics_add_launch();
+    statistics_count(STATISTIC_LAUNCHES, 1);
     return driver->launch_kernel(function, grid, 1, 1, threads, 1, 1, shared, stream, parameters,
                                  NULL);
 }

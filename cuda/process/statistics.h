@@ -9,15 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The members of struct gpuaes_statistics of gpuaes.h, in their order. */
+enum statistic {
+    STATISTIC_BYTES,
+    STATISTIC_READ_AHEAD,
+    STATISTIC_UNDERRUNS,
+    STATISTIC_LAUNCHES,
+    STATISTIC_FAULTS,
+    STATISTIC_START_MS,
+    STATISTIC_PINNED,
+    STATISTIC_PINNED_PEAK,
+    STATISTICS
+};
+
 /* With 1, leaves the calling thread's work (samples) out of the counts until called with 0. Faults
  * count all the same. */
 void statistics_leave_out(int leave_out);
 
-void statistics_add_bytes(uint64_t bytes);
-void statistics_add_read_ahead(uint64_t bytes);
-void statistics_add_underrun(void);
-void statistics_add_launch(void);
-void statistics_add_fault(void);
+void statistics_count(enum statistic statistic, uint64_t n);
 void statistics_set_start_ms(uint64_t ms);
 
 /* Pinned memory taken and given back; taking fails (0) where it would pass the cap. */

@@ -156,7 +156,7 @@ static void release_devices(void)
         runtime_set_use(device, r == DRV_SUCCESS ? DEVICE_OUT : DEVICE_LOST);
         released += r == DRV_SUCCESS && use == DEVICE_IN_USE;
         if (r != DRV_SUCCESS) {
-            statistics_add_fault();
+            statistics_count(STATISTIC_FAULTS, 1);
             (void)snprintf(reason, sizeof reason,
                            "releasing the idle device failed with CUDA error %d", r);
         }

@@ -203,7 +203,7 @@ enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report)
             run_again(&job->transfer[i]);
         status = combine(job, report);
         if (status == GPUAES_OK || job->key != NULL) /* else somebody does all of it again */
-            statistics_add_bytes(job->done);
+            statistics_count(STATISTIC_BYTES, job->done);
         if (job->transfer != &job->only) {
             gpuaes_cleanse(job->transfer, job->transfers * sizeof *job->transfer); /* secret IVs */
             free(job->transfer);

@@ -69,14 +69,14 @@ void totals_flush(struct totals *totals)
 /* ---- The process --------------------------------------------------------------------------- */
 
 enum figure {
-#define FIGURE(NAME, name) NAME,
+#define FIGURE(NAME, name, value) NAME,
     STATISTICS_FIGURES(FIGURE)
 #undef FIGURE
         FIGURES
 };
 
 static const char *const names[FIGURES] = {
-#define FIGURE_NAME(NAME, name) name,
+#define FIGURE_NAME(NAME, name, value) name,
     STATISTICS_FIGURES(FIGURE_NAME)
 #undef FIGURE_NAME
 };
@@ -87,20 +87,15 @@ enum { LINE_SIZE = 48 * (FIGURES + 2) };
 static void collect(uint64_t figures[FIGURES])
 {
     struct gpuaes_statistics s = {.struct_bytes = sizeof s};
+    uint64_t cpu[CPU_REASONS + 1] = {0};
     gpuaes_get_statistics(&s);
-    figures[GPU_BYTES] = s.bytes;
-    figures[CPU_BYTES] = 0;
     for (int reason = 0; reason < CPU_REASONS; reason++) {
-        figures[CPU_BYTES_SMALL + reason] = atomic_load(&cpu_bytes[reason]);
-        figures[CPU_BYTES] += figures[CPU_BYTES_SMALL + reason];
+        cpu[reason] = atomic_load(&cpu_bytes[reason]);
+        cpu[CPU_REASONS] += cpu[reason];
     }
-    figures[READ_AHEAD_BYTES] = s.read_ahead_bytes;
-    figures[UNDERRUNS] = s.underruns;
-    figures[LAUNCHES] = s.launches;
-    figures[FAULTS] = s.faults;
-    figures[START_MS] = s.start_ms;
-    figures[PINNED_BYTES] = s.pinned_bytes;
-    figures[PINNED_PEAK] = s.pinned_peak;
+#define FIGURE_VALUE(NAME, name, value) figures[NAME] = value;
+    STATISTICS_FIGURES(FIGURE_VALUE)
+#undef FIGURE_VALUE
 }
 
 int statistics_get(OSSL_PARAM params[])

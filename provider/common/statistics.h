@@ -39,24 +39,24 @@ int totals_forget(struct totals *totals);
 void totals_flush(struct totals *totals);
 
 /*
- * F(NAME, name): the figures, as provider parameters and in the summary; all are uint64_t. The
- * last ones are those of enum cpu_reason.
+ * F(NAME, name, value): the figures, as provider parameters and in the summary; all are uint64_t.
+ * Values are of libgpuaes, `s`, and of enum cpu_reason, `cpu`, whose last one is their sum.
  */
 #define STATISTICS_FIGURES(F)                                                                      \
-    F(GPU_BYTES, "gpu-bytes")                                                                      \
-    F(CPU_BYTES, "cpu-bytes")                                                                      \
-    F(READ_AHEAD_BYTES, "read-ahead-bytes")                                                        \
-    F(LAUNCHES, "launches")                                                                        \
-    F(FAULTS, "faults")                                                                            \
-    F(UNDERRUNS, "underruns")                                                                      \
-    F(START_MS, "start-ms")                                                                        \
-    F(PINNED_BYTES, "pinned-bytes")                                                                \
-    F(PINNED_PEAK, "pinned-peak")                                                                  \
-    F(CPU_BYTES_SMALL, "cpu-bytes-small")                                                          \
-    F(CPU_BYTES_UNSUITED, "cpu-bytes-unsuited")                                                    \
-    F(CPU_BYTES_NO_DEVICE, "cpu-bytes-no-device")                                                  \
-    F(CPU_BYTES_FASTER, "cpu-bytes-faster")                                                        \
-    F(CPU_BYTES_FAILED, "cpu-bytes-failed")
+    F(GPU_BYTES, "gpu-bytes", s.bytes)                                                             \
+    F(CPU_BYTES, "cpu-bytes", cpu[CPU_REASONS])                                                    \
+    F(READ_AHEAD_BYTES, "read-ahead-bytes", s.read_ahead_bytes)                                    \
+    F(LAUNCHES, "launches", s.launches)                                                            \
+    F(FAULTS, "faults", s.faults)                                                                  \
+    F(UNDERRUNS, "underruns", s.underruns)                                                         \
+    F(START_MS, "start-ms", s.start_ms)                                                            \
+    F(PINNED_BYTES, "pinned-bytes", s.pinned_bytes)                                                \
+    F(PINNED_PEAK, "pinned-peak", s.pinned_peak)                                                   \
+    F(CPU_BYTES_SMALL, "cpu-bytes-small", cpu[CPU_SMALL])                                          \
+    F(CPU_BYTES_UNSUITED, "cpu-bytes-unsuited", cpu[CPU_UNSUITED])                                 \
+    F(CPU_BYTES_NO_DEVICE, "cpu-bytes-no-device", cpu[CPU_NO_DEVICE])                              \
+    F(CPU_BYTES_FASTER, "cpu-bytes-faster", cpu[CPU_FASTER])                                       \
+    F(CPU_BYTES_FAILED, "cpu-bytes-failed", cpu[CPU_FAILED])
 
 /* A parameter alone: the driver is asked for it. See provider.c. */
 #define STATISTICS_DEVICES "devices"
