@@ -54,7 +54,7 @@ class Files:
 
 
 class Arrays:
-    """Streams in memory of a device, in batches of three segments."""
+    """Streams in memory of a device, in batches of five segments, the longest stream with a first one of three."""
 
     def __init__(self, device_array):
         self.array = device_array
@@ -77,7 +77,7 @@ class Arrays:
 def way(request, tmp_path, monkeypatch):
     monkeypatch.setattr(_tink_files, "_PIECE_BYTES", 3 * SEGMENT)
     monkeypatch.setattr(_tink_files, "_HOST_PIECE_BYTES", 3 * SEGMENT)
-    monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", 3)
+    monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", 5)
     monkeypatch.setattr(_tink_segments, "_EARLY_BYTES", SIZES[-1])
     if request.param == "files on the host":
         monkeypatch.setenv("GPUAES_POLICY", "cpu")
@@ -107,6 +107,11 @@ def test_a_device_begins_a_long_stream_with_an_eighth(monkeypatch):
     for text_bytes in 80 * STEP - 1, 80 * STEP:
         segments.queue_all(True, None, None, count, text_bytes)
     assert queued == [(0, 83, 80 * STEP - 1), (0, 10, 10 * STEP - HEADER), (10, 73, 70 * STEP + HEADER)]
+    for batch_count, sizes in (40, [10, 40, 33]), (10, [10] * 8 + [3]), (9, [9] * 9 + [2]):
+        queued.clear()
+        monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", batch_count)
+        segments.queue_all(True, None, None, count, 80 * STEP)
+        assert [place[1] for place in queued] == sizes
 
 
 def keyset_of(hash_name, derived, segment, prefix="RAW"):

@@ -21,7 +21,7 @@ from ._nonces import counted
 
 PREFIX_BYTES, _NONCE_BYTES, _SEGMENTS_MOST = 7, 12, 1 << 32
 _BATCH_COUNT = 1 << 17  # segments of one batch: while a device works on it, the next is described
-_EARLY_BYTES = 1 << 30  # of a stream with so much text, an eighth is the first batch: a device has work for 0.3 ms or more
+_EARLY_BYTES = 1 << 30  # of a stream with so much text, the first batch is an eighth: some 0.3 ms of a device's work
 
 
 class Layout(NamedTuple):
@@ -107,8 +107,8 @@ class Segments:
         """Queues all segments of a stream, and returns batches with the numbers of their first segments."""
         layout = self.layout
         batches = []
-        early = count // 8 if text_bytes >= _EARLY_BYTES else 0
-        ends = sorted({early, *range(0, count, _BATCH_COUNT)}) + [count]
+        early = min(count // 8, _BATCH_COUNT) if text_bytes >= _EARLY_BYTES else 0
+        ends = [0, *range(early or _BATCH_COUNT, count, _BATCH_COUNT), count]
         for first, end in zip(ends, ends[1:]):
             begin, last = layout.text_at(first), end == count
             here = (text_bytes if last else layout.text_at(end)) - begin
