@@ -306,9 +306,9 @@ static int judge_text(const struct family *family)
  * 256. Decryption of GCM finds wrong tags, and so zeros all output.
  *
  * On an H200 a lane does four to eight messages, so that it matters little which multiprocessor
- * does the last ones. With messages of 4 KiB, one or two for a lane, times of one input lay in two
- * groups that were 8 % apart. Messages of 1 KiB are not cut into segments: a segment behind the
- * first one differs by its place alone, which is public.
+ * does the last ones. With uncut messages of 4 KiB, one or two for a lane, times of one input lay
+ * in two groups that were 8 % apart. Messages of 1 KiB are not cut into segments: a segment behind
+ * the first one differs by its place and length alone, which are public.
  */
 enum {
     MESSAGE_BYTES = 1024,
