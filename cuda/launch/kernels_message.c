@@ -14,9 +14,9 @@ enum { WARP = 32, ALIGNMENT = 256, PLAN_THREADS = 1024, SMALL_THREADS = 256, SMA
 
 /*
  * Blocks of a segment. Without a plan a lane has one segment, as short as it takes to fill the
- * device; with a plan, which costs a launch, it has some, which are long enough to be worth their
+ * device. With a plan, which costs a launch, a lane has several, long enough to pay for their
  * begins. A segment of GCM costs more: products, and where text is not aligned two parts of a
- * granule.
+ * granule. So does half of one.
  */
 enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 128, TURNS = 4 };
 enum { HASHED_MOST = 256, HALVED_LEAST = 32, HASHED_HALVED_LEAST = 64 };

@@ -60,13 +60,12 @@ void statistics_reset(void)
 
 int gpuaes_get_statistics(struct gpuaes_statistics *statistics)
 {
+    enum { FIRST = offsetof(struct gpuaes_statistics, bytes) };
     struct gpuaes_statistics is = {0};
     uint64_t values[STATISTICS];
-    const size_t at = offsetof(struct gpuaes_statistics, bytes);
-    _Static_assert(sizeof is == offsetof(struct gpuaes_statistics, bytes) + sizeof values,
-                   "enum statistic has all members");
+    _Static_assert(sizeof is == FIRST + sizeof values, "enum statistic has all members");
     for (int i = 0; i < STATISTICS; i++)
         values[i] = atomic_load(&totals[i]);
-    memcpy((unsigned char *)&is + at, values, sizeof values);
+    memcpy((unsigned char *)&is + FIRST, values, sizeof values);
     return struct_give(statistics, &is, sizeof is);
 }

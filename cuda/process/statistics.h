@@ -26,6 +26,7 @@ enum statistic {
  * count all the same. */
 void statistics_leave_out(int leave_out);
 
+/* Adds `n`. */
 void statistics_count(enum statistic statistic, uint64_t n);
 void statistics_set_start_ms(uint64_t ms);
 

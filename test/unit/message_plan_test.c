@@ -300,8 +300,8 @@ static int short_are_right(enum gpuaes_op op)
 }
 
 /*
- * With segments of 512 blocks the launch has so few full ones that they are halved but for the last
- * group; with short segments most are not.
+ * With segments of 512 blocks the launch has so few full ones that whole groups of them are all
+ * halved; with short segments most are not.
  */
 static void test_halves(enum gpuaes_op op, uint32_t segment)
 {

@@ -108,8 +108,8 @@ class Segments:
         layout = self.layout
         batches = []
         early = min(count // 8, _BATCH_COUNT) if text_bytes >= _EARLY_BYTES else 0
-        ends = [0, *range(early or _BATCH_COUNT, count, _BATCH_COUNT), count]
-        for first, end in zip(ends, ends[1:]):
+        cuts = [0, *range(early or _BATCH_COUNT, count, _BATCH_COUNT), count]
+        for first, end in zip(cuts, cuts[1:]):
             begin, last = layout.text_at(first), end == count
             here = (text_bytes if last else layout.text_at(end)) - begin
             at = begin, layout.sealed_at(first)
