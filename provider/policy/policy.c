@@ -73,15 +73,19 @@ size_t policy_floor(const struct provider *provider, enum policy_work work, unsi
 
 /*
  * Asking the driver for the kind of memory costs half a microsecond where its data has left the
- * caches, so pages that were pageable last time count as pageable: memory is pinned by pages. Not
- * so where the application runs CUDA: the addresses may be a device's since then, and the CPU would
- * crash on them.
+ * caches, so pages that were pageable last time count as pageable: memory is pinned by pages. They
+ * do for KNOWN_BYTES of a thread's work, since pages may be pinned later, or be given back
+ * and come again with pinned memory. Where the application runs CUDA they never do: the addresses
+ * may be a device's since then, and the CPU would crash on them.
  */
-enum { PAGE = 4096 };
+enum { PAGE = 4096, KNOWN_BYTES = 16 << 20 };
 
 static _Thread_local struct pages {
     uintptr_t begin, end;
 } known_pageable_in, known_pageable_out;
+
+/* Of KNOWN_BYTES, since the driver was asked. */
+static _Thread_local size_t known_for;
 
 static struct pages pages_of(const void *p, size_t len)
 {
@@ -96,8 +100,11 @@ static int are_known(const struct pages *known, const void *p, size_t len)
 
 static int is_known_pageable(const struct work *work)
 {
-    return are_known(&known_pageable_in, work->in, work->len) &&
-           are_known(&known_pageable_out, work->out, work->out_len);
+    if (work->len > known_for || !are_known(&known_pageable_in, work->in, work->len) ||
+        !are_known(&known_pageable_out, work->out, work->out_len))
+        return 0;
+    known_for -= work->len;
+    return 1;
 }
 
 static enum gpuaes_memory kind_of(const void *p, size_t bytes)
@@ -130,6 +137,7 @@ static enum policy_choice find_memory(struct work *work)
     if (work->in_kind == GPUAES_PAGEABLE && work->out_kind == GPUAES_PAGEABLE) {
         known_pageable_in = pages_of(work->in, work->len);
         known_pageable_out = pages_of(work->out, work->out_len);
+        known_for = KNOWN_BYTES;
     }
     return CHOICE_GPU;
 }

@@ -401,6 +401,19 @@ static int memory_is_judged_by_itself(void)
     return gets_all && first == 0 && second == 0;
 }
 
+/* Once for 17 updates of 1 MiB: what is pageable may be pinned later. */
+static int memory_is_looked_at_again(void)
+{
+    static unsigned char buffer[MIB];
+    EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
+    unsigned before = application_count_of("emulator_calls", "pointer_get_attributes");
+    on_device(context, buffer, MIB, 256);
+    unsigned looks = application_count_of("emulator_calls", "pointer_get_attributes") - before;
+    tap_diag("%u looks for 256 updates", looks);
+    EVP_CIPHER_CTX_free(context);
+    return looks >= 12 && looks <= 64;
+}
+
 /* The device was used for samples alone, which are in no figure. */
 static int has_sampled_uncounted(void)
 {
@@ -476,6 +489,7 @@ static const struct case_row cases[] = {
      FAST, changes_are_followed},
     {"each kind of memory is judged by itself", "GPUAES_START=eager", FAST ",copy-mbps=10",
      memory_is_judged_by_itself},
+    {"memory is looked at once in a while", "GPUAES_START=eager", "", memory_is_looked_at_again},
     {"the figures say why the CPU did it", "GPUAES_START=eager", "", figures_say_why},
     {"that the device failed", "GPUAES_START=eager", FAST, figures_say_that_it_failed},
     {"but not of an output that is undefined", "GPUAES_START=eager", FAST,
