@@ -15,11 +15,11 @@ enum { WARP = 32, ALIGNMENT = 256, PLAN_THREADS = 1024, SMALL_THREADS = 256, SMA
 /*
  * Blocks of a segment. Without a plan a lane has one segment, as short as it takes to fill the
  * device. With a plan, which costs a launch, a lane has several, long enough to pay for their
- * begins. A segment of GCM costs more: products, and where text is not aligned two parts of a
- * granule. So does half of one.
+ * begins. A segment of GCM costs more: products, H of a raw key, and where text is not aligned two
+ * parts of a granule. So does half of one.
  */
 enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 128, TURNS = 4 };
-enum { HASHED_MOST = 256, HALVED_LEAST = 32, HASHED_HALVED_LEAST = 64 };
+enum { HASHED_MOST = 256, RAW_HASHED_MOST = 512, HALVED_LEAST = 32, HASHED_HALVED_LEAST = 64 };
 /*
  * A launch of CBC encryption takes a part of the multiprocessors only, so that the launches of a
  * batch, STREAM_SET_SLOTS of them, run side by side. A block waits for the block before it, which
@@ -157,15 +157,17 @@ static int is_chained(enum gpuaes_op op)
 }
 
 /* Of a message of CBC encryption there is one. */
-static uint32_t planned_segment(enum gpuaes_op op, uint64_t count, uint64_t blocks, uint64_t lanes)
+static uint32_t planned_segment(enum gpuaes_op op, int raw, uint64_t count, uint64_t blocks,
+                                uint64_t lanes)
 {
+    const uint64_t hashed_most = raw ? RAW_HASHED_MOST : HASHED_MOST;
     if (gpuaes_modes[op]->serial)
         return INT32_MAX;
     uint64_t each = count * blocks / TURNS / (lanes + 1), segment = PLANNED_LEAST;
     while (segment < each && segment < PLANNED_MOST)
         segment *= 2;
-    if (gpuaes_modes[op]->hashes && each > HASHED_MOST)
-        segment = HASHED_MOST;
+    while (gpuaes_modes[op]->hashes && segment < hashed_most && 2 * segment < each)
+        segment *= 2;
     while (is_chained(op) &&
            count * (segments_of(blocks, segment) - 1) * GPUAES_BLOCK > CHAIN_BYTES)
         segment *= 2;
@@ -228,7 +230,8 @@ size_t kernels_message_temp_bytes(enum gpuaes_op op, size_t count, size_t max_by
 {
     const uint64_t blocks = (max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
     /* The shortest segments take the most. */
-    return lay_out(op, count, blocks, planned_segment(op, count, blocks, UINT64_MAX / TURNS)).bytes;
+    return lay_out(op, count, blocks, planned_segment(op, 0, count, blocks, UINT64_MAX / TURNS))
+        .bytes;
 }
 
 /* ---- Launches ------------------------------------------------------------------------ */
@@ -265,7 +268,7 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
         return shape;
     }
     shape.is_planned = 1;
-    a->segment = planned_segment(op, a->count, blocks, lanes);
+    a->segment = planned_segment(op, raw, a->count, blocks, lanes);
     a->halves_last = are_halved(op, a->segment) != 0;
     shape.temp_bytes = lay_out(op, a->count, blocks, a->segment).bytes;
     if (kind == MESSAGE_KIND_CTR && !raw && kernels->message_ctr_hybrid[k] != NULL &&

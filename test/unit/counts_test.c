@@ -177,7 +177,7 @@ static void add_segments(uint32_t *count, uint64_t bytes, uint32_t from, uint32_
 /* Each length up to some blocks more than three segments, and the longest ones. */
 static void check_segments(uint32_t segment)
 {
-    const uint64_t most = min_u64((3 * (uint64_t)segment + 3) * BLOCK, 4096 * BLOCK / 5);
+    const uint64_t most = min_u64((3 * (uint64_t)segment + 3) * BLOCK, 1600 * BLOCK);
     uint32_t count = 0, wrong = 0;
     for (uint64_t bytes = 0; bytes <= most; bytes++)
         add_segments(&count, bytes, 0, segments_of(blocks_of(bytes), segment));
@@ -246,7 +246,7 @@ static void check_serial_shapes(void)
 
 int main(void)
 {
-    static const uint32_t sizes[] = {4, 8, 16, 32, 64, 128, 256, INT32_MAX};
+    static const uint32_t sizes[] = {4, 8, 16, 32, 64, 128, 256, 512, INT32_MAX};
     static const enum gpuaes_op ops[] = {GPUAES_CTR,         GPUAES_ECB_DECRYPT,
                                          GPUAES_CBC_DECRYPT, GPUAES_CBC_ENCRYPT,
                                          GPUAES_GCM_ENCRYPT, GPUAES_XTS_ENCRYPT};
