@@ -362,6 +362,8 @@ def is_writable(memory: Memory) -> bool:
 
 
 def _look(obj: Any, name: str) -> Memory:
+    if type(obj) is Memory:  # of a module of this package that has looked already
+        return obj
     if type(obj) is bytes:
         return Memory(_bytes_address(obj), len(obj), None, 0, True, obj, "bytes")
     if isinstance(obj, (bytearray, memoryview)):

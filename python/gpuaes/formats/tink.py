@@ -120,7 +120,7 @@ class StreamingAead(Owner):
             slot = lane.slot()
             ctypes.memmove(slot.address, header, len(header))
             lane.send(place.address, slot.address, len(header))
-            segments.queue_all(True, data, result, count, memory.bytes)
+            segments.queue_all(True, memory, place, count, memory.bytes)
         if out is not None:
             _memory.written(place)
         return result
@@ -142,7 +142,7 @@ class StreamingAead(Owner):
             count, text_bytes = layout.of_sealed(0, memory.bytes - layout.header)
             result, place = _result(out, memory, text_bytes)
             try:
-                for first, batch in segments.queue_all(False, result, data, count, text_bytes):
+                for first, batch in segments.queue_all(False, place, memory, count, text_bytes):
                     segments.check(batch, first)
             except BaseException:
                 with contextlib.suppress(GpuaesError):
