@@ -12,7 +12,7 @@ from operator import add
 from typing import Any, NamedTuple
 
 from .. import _libcrypto
-from .._columns import Column, each, edges, repeated
+from .._columns import Column, as_array, each, edges, repeated
 from .._gcm import TAG_BYTES
 from .._libcrypto import SecretBytes
 from ..batch import Batch, Pieces
@@ -73,7 +73,7 @@ class Segments:
 
     def _cut(self, first: int, count: int, text_bytes: int, text_at: int, sealed_at: int) -> list[Column]:
         """Where the texts and the ciphertexts of segments begin, if those of the first begin there, and their lengths."""
-        lengths = repeated(self.layout.step, count)
+        lengths = as_array(repeated(self.layout.step, count))
         if not first:
             lengths[0] -= self.layout.header
         lengths[-1] = text_bytes - int(edges(lengths)[-2])

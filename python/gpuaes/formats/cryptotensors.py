@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Literal, NamedTuple, overload
 
 from .. import _library, _memory
 from .._arguments import small_bytes
-from .._columns import repeated
+from .._columns import as_array, repeated
 from .._gcm import TAG_BYTES
 from .._types import AnyPath, Data, Device
 from ..aead import AESGCM
@@ -253,7 +253,7 @@ class _Signed(File):
         """All chunks by one launch."""
         secrets, pieces, keys = [self._secrets[name] for name, _ in wave], [], array("I")
         for i, (each, (_, room)) in enumerate(zip(secrets, wave)):
-            lengths = repeated(self._chunk, each.chunks)
+            lengths = as_array(repeated(self._chunk, each.chunks))
             lengths[-1] = len(room) - self._chunk * (each.chunks - 1)
             pieces.append(Pieces(room, range(0, len(room), self._chunk), lengths))
             keys += array("I", [i]) * each.chunks
