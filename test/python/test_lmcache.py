@@ -128,13 +128,13 @@ def test_frames_of_the_host_without_gaps_pass_the_bus_by_a_copy(behind, rng, dev
 
 
 def test_frames_of_the_host_pass_the_bus_in_parts(rng, device_array, monkeypatch):
-    monkeypatch.setattr(lmcache, "_PART_BYTES", 1000)
+    monkeypatch.setattr(lmcache, "_BUS_BYTES", 1000)
     keys = [lmcache.tenant_key(b"master", salt) for salt in "ab"]
     sizes, numbers = [rng.randrange(300) for _ in range(40)], [rng.randrange(2) for _ in range(40)]
     text, places = rng.randbytes(sum(sizes)), [0]
     for size in sizes:
         places.append(places[-1] + size + lmcache.OVERHEAD)
-    assert len(lmcache._parts(lmcache.row(places[:-1], ""), lmcache.row([size + lmcache.OVERHEAD for size in sizes], ""))) > 4
+    assert len(lmcache._parts(lmcache.row(places[:-1], ""), lmcache.row([size + lmcache.OVERHEAD for size in sizes], ""), 1000)) > 4
     with contextlib.closing(Pinned(places[-1])) as pinned:
         lmcache.encrypt(keys, device_array(text), sizes, key_numbers=numbers, out=pinned.view)
         frames = bytes(pinned.view)
@@ -157,6 +157,31 @@ def test_frames_of_the_host_pass_the_bus_in_parts(rng, device_array, monkeypatch
         assert lmcache.decrypt(keys, pinned.view, sizes, key_numbers=numbers, out=out, places=there).tobytes() == text
 
 
+def test_frames_of_a_device_are_done_in_parts(rng, device_array, monkeypatch):
+    monkeypatch.setattr(lmcache, "_DEVICE_BYTES", 1000)
+    queued, queue = [], lmcache.Batch.queue
+    monkeypatch.setattr(lmcache.Batch, "queue", lambda batch: (queued.append(len(batch)), queue(batch))[1])
+    key = lmcache.tenant_key(b"master", "tenant")
+    for sizes in [rng.randrange(300) for _ in range(40)], [150] * 40:
+        text, places = rng.randbytes(sum(sizes)), [0]
+        for size in sizes:
+            places.append(places[-1] + size + lmcache.OVERHEAD)
+        queued.clear()
+        sealed = lmcache.encrypt(key, device_array(text), sizes)
+        assert sum(queued) == 80 and len(queued) > 8
+        frames = bytearray(sealed.tobytes())
+        assert b"".join(opened(key, bytes(frames[at:]), size) for at, size in zip(places, sizes)) == text
+        assert lmcache.decrypt(key, sealed, sizes).tobytes() == text
+        for wrong in [3, 38]:
+            frames[places[wrong] + 20 + sizes[wrong]] ^= 1
+        with pytest.raises(InvalidTag, match=r"messages \[3, 38\] are not"):
+            lmcache.decrypt(key, device_array(frames), sizes)
+        frames[places[39]], out = 7, device_array(b"x" * len(text))
+        with pytest.raises(lmcache.MalformedFrame, match="^frame 39 has version 7: expected 1$"):
+            lmcache.decrypt(key, device_array(frames), sizes, out=out)
+        assert out.tobytes() == b"x" * len(text)
+
+
 def test_numbers_of_keys_are_checked_for_all_frames(device_array):
     for key_numbers, said in [([0], "^key_numbers has 1: expected 2"), ([0, 0, 0], "^key_numbers has 3"), ([0, 2], r"\[1\] is 2")]:
         for call in lmcache.encrypt, lmcache.decrypt:
@@ -168,7 +193,7 @@ def test_numbers_of_keys_are_checked_for_all_frames(device_array):
 
 def test_nothing_is_under_way_after_an_error(rng, device_array, monkeypatch):
     """The memory of the host may go then."""
-    monkeypatch.setattr(lmcache, "_PART_BYTES", 1000)
+    monkeypatch.setattr(lmcache, "_BUS_BYTES", 1000)
     sizes, waited = [300] * 20, []
     wait = _driver.Lane.wait
     monkeypatch.setattr(_driver.Lane, "wait", lambda lane, doing: (waited.append(doing), wait(lane, doing))[1])

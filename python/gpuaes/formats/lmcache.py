@@ -38,8 +38,8 @@ _INFO = b"lmcache-l2-aesgcm-v1"
 # _MASK is their keystream, AES-128 of a block of zeros.
 _NO_SECRET = bytes(16)
 _MASK = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
-_MASKED = [bytes(byte ^ mask for byte in range(256)) for mask in _MASK[:_HEADER]]  # each byte of a header, XOR _MASK
-_PART_BYTES = 256 << 20
+_MASKED = bytes(byte ^ _MASK[0] for byte in range(256))  # the first byte of a header, XOR that of _MASK
+_BUS_BYTES, _DEVICE_BYTES = 256 << 20, 1 << 30  # of a part: while a part passes the bus, or is encrypted, the next is described
 
 
 class MalformedFrame(ValueError):
@@ -83,7 +83,7 @@ def encrypt(
     """Returns the frames of blocks that follow each other in `blocks`; block i has sizes[i] bytes.
 
     `keys` and `key_numbers` are as for gpuaes.Batch. Frame i begins at places[i] of `out`; without them, frames follow
-    each other in a new array. Each IV comes from os.urandom(). One of `blocks` and `out` is in memory of a device, and
+    each other in a new array. IVs come from os.urandom(). One of `blocks` and `out` is in memory of a device, and
     the other there, too, or in memory of the host, which is pinned unless it is for frames without gaps between them.
     Frames overlap no block, except that the ciphertext of a block may be in its place.
     """
@@ -101,10 +101,10 @@ def encrypt(
     numbers = _numbers(keys, key_numbers, len(lengths))
     work, kept = [], []
     with _until_done(like):
-        for part in _parts(starts, sealed_lengths) if frames is not target else [slice(len(lengths))]:
+        for part in _parts(starts, sealed_lengths, _DEVICE_BYTES if frames is target else _BUS_BYTES):
             where = begins[:-1][part], lengths[part], starts[part]
-            batches, headers = _seal(keys, numbers and numbers[part], blocks, frames, like, *where)
-            work += batches
+            batch, headers = _seal(keys, numbers and numbers[part], blocks, frames, like, *where)
+            work.append(batch)
             kept.append(headers)
             if frames is not target:
                 first, last = least(where[2]), greatest(each(add, where[2], sealed_lengths[part]))
@@ -116,32 +116,29 @@ def encrypt(
 
 def _seal(
     keys: Keys, numbers: Any, blocks: Any, frames: Any, like: Any, begins: Column, lengths: Column, starts: Column
-) -> tuple[list[Batch[Any, Any]], bytearray]:  # fmt: skip
+) -> tuple[Batch[Any, Any], bytearray]:  # fmt: skip
     """Queues encryption, and copies of headers, whose bytes must stay until that is done."""
     source, count = Pieces(blocks, begins, lengths), len(lengths)
     headers_at, tags_at = Pieces(frames, starts, _HEADER), Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG)
     for pieces in headers_at, tags_at:
         check_apart(source.places("blocks"), pieces.places("out"), "out has a frame whose header or tag lies over a block,")
-    ivs = os.urandom(_IV * count)
-    headers = bytearray(_HEADER * count)
-    headers[::_HEADER] = _MASKED[0][_VERSION : _VERSION + 1] * count
-    for at in range(_IV):
-        headers[1 + at :: _HEADER] = ivs[at::_IV].translate(_MASKED[1 + at])
+    headers = bytearray(os.urandom(_HEADER * count))  # IVs are as random as these bytes, which are XORed with _MASK
+    headers[::_HEADER] = _MASKED[_VERSION : _VERSION + 1] * count
+    sent = _new(like, len(headers))
+    _send(_memory.view(headers).address, sent, 0, len(headers))
+    _copy(Pieces(sent, range(0, len(headers), _HEADER), _HEADER), headers_at)
     sealed = Batch(
         "GCM",
         keys,
         source,
         encrypt=True,
-        ivs=ivs,
+        ivs=Pieces(frames, each(add, starts, 1), _IV),
         tags=tags_at,
         key_numbers=numbers,
         out=Pieces(frames, each(add, starts, _HEADER), lengths),
     )
-    sent = _new(like, len(headers))
-    _send(_memory.view(headers).address, sent, 0, len(headers))
-    copied = _copy(Pieces(sent, range(0, len(headers), _HEADER), _HEADER), headers_at)
     sealed.queue()
-    return [sealed, copied], headers
+    return sealed, headers
 
 
 @overload
@@ -180,10 +177,13 @@ def decrypt(
     _check_end(frames, "frames", greatest(each(add, each(add, starts, lengths), OVERHEAD)))
     like = _on_device_of(frames, texts)
     sealed_lengths, numbers = each(add, lengths, OVERHEAD), _numbers(keys, key_numbers, len(lengths))
-    parts, host, copies = [slice(len(lengths))], None, False
+    parts, host, copies = _parts(starts, sealed_lengths, _DEVICE_BYTES), None, False
     if _is_of_host(frames):
-        host, parts, copies = _memory.view(frames), _parts(starts, sealed_lengths), _is_dense(starts, sealed_lengths)
+        host, copies = _memory.view(frames), _is_dense(starts, sealed_lengths)
+        parts = _parts(starts, sealed_lengths, _BUS_BYTES)
         _lane(_memory.view(like)).wait("waiting for frames")  # the stream may have yet to write them
+    else:
+        _check_versions(_versions(frames, starts, like), 0)
     work = []
     with _until_done(like):
         shift = least(starts) if copies else 0
@@ -191,7 +191,8 @@ def decrypt(
             frames = _new(like, greatest(each(add, starts, sealed_lengths)) - shift)
         for part in parts:
             here, count = starts[part], lengths[part]
-            _check_versions(_versions_of_host(host, here) if host else _versions(frames, here, like), part.start or 0)
+            if host:
+                _check_versions(_versions_of_host(host, here), part.start)
             if host and copies:
                 begin, end = least(here), greatest(each(add, here, sealed_lengths[part]))
                 _send(host.address + begin, frames, begin - shift, end - begin)
@@ -207,7 +208,7 @@ def decrypt(
                 out=Pieces(texts, begins[:-1][part], count),
             )
             batch.queue()
-            work.append((part.start or 0, batch))
+            work.append((part.start, batch))
     refuse([first + number for first, batch in work for number in batch.not_authentic()])
     return texts
 
@@ -266,19 +267,18 @@ def _is_dense(starts: Column, lengths: Column) -> bool:
     return greatest(each(add, starts, lengths)) - least(starts) <= 2 * int(edges(lengths)[-1])
 
 
-def _parts(starts: Column, lengths: Column) -> list[slice]:
-    """Frames in parts of some _PART_BYTES: while one passes the bus, the next is described. Frames in another order than
-    that of their places are one part."""
+def _parts(starts: Column, lengths: Column, most: int) -> list[slice]:
+    """Frames in parts of some `most` bytes. Frames in another order than that of their places are one part."""
     count, total = len(lengths), int(edges(lengths)[-1])
-    size = max(1, count * _PART_BYTES // max(total, 1)) if every(le, starts[:-1], starts[1:]) else count
+    size = max(1, count * most // max(total, 1)) if every(le, starts[:-1], starts[1:]) else count
     return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
 
 def _versions(frames: Any, starts: Column, like: Any) -> bytes:
     versions = _new(like, len(starts))
-    _copy(Pieces(frames, starts, 1), Pieces(versions, range(len(starts)), 1)).check()
+    _copy(Pieces(frames, starts, 1), Pieces(versions, range(len(starts)), 1))
     memory = _memory.view(versions)
-    return _lane(memory).read(memory.address, memory.bytes).translate(_MASKED[0])
+    return _lane(memory).read(memory.address, memory.bytes).translate(_MASKED)
 
 
 def _versions_of_host(host: _memory.Memory, starts: Column) -> bytes:
@@ -320,8 +320,6 @@ def _fetch(frames: Any, target: Any, begin: int, end: int) -> None:
         lane.fetch(_memory.view(target, writable=True).address + begin, memory.address + begin, end - begin)
 
 
-def _copy(source: Pieces, target: Pieces) -> Batch:
+def _copy(source: Pieces, target: Pieces) -> None:
     """Queues that pieces are copied, each XOR _MASK."""
-    batch = Batch("CTR", _NO_SECRET, source, encrypt=True, ivs=_NO_SECRET * len(source.begins), out=target)
-    batch.queue()
-    return batch
+    Batch("CTR", _NO_SECRET, source, encrypt=True, ivs=_NO_SECRET * len(source.begins), out=target).queue()
