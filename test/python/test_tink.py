@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("gpuaes", exc_type=ImportError)
 import gpuaes  # noqa: E402
 from gpuaes import GpuaesError, InvalidTag, _driver, _libcrypto, _library  # noqa: E402
+from gpuaes._columns import Steps  # noqa: E402
 from gpuaes.formats import _files, _tink_files, _tink_segments  # noqa: E402
 from gpuaes.formats.tink import StreamingAead  # noqa: E402
 
@@ -79,6 +80,7 @@ def way(request, tmp_path, monkeypatch):
     monkeypatch.setattr(_tink_files, "_HOST_PIECE_BYTES", 3 * SEGMENT)
     monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", 5)
     monkeypatch.setattr(_tink_segments, "_EARLY_BYTES", SIZES[-1])
+    monkeypatch.setattr(_tink_segments, "_ALONE_COUNT", 7)
     if request.param == "files on the host":
         monkeypatch.setenv("GPUAES_POLICY", "cpu")
         return Files(tmp_path)
@@ -112,6 +114,20 @@ def test_a_device_begins_a_long_stream_with_an_eighth(monkeypatch):
         monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", batch_count)
         segments.queue_all(True, None, None, count, 80 * STEP)
         assert [place[1] for place in queued] == sizes
+
+
+def test_segments_of_one_length_are_batches_of_their_own(monkeypatch):
+    segments, queued = _tink_segments.Segments(_tink_segments.Layout(HEADER, SEGMENT), None, b""), []
+    monkeypatch.setattr(_tink_segments.Segments, "queue", lambda self, *arguments: queued.append(arguments[3:7]))
+    monkeypatch.setattr(_tink_segments, "_ALONE_COUNT", 9)
+    monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", 5)
+    for count, sizes in (9, [5, 4]), (10, [1, 4, 4, 1]), (11, [1, 4, 5, 1]), (12, [1, 4, 5, 1, 1]):
+        queued.clear()
+        segments.queue_all(True, None, None, count, (count - 1) * STEP - HEADER + 7)
+        assert [place[1] for place in queued] == sizes and [place[3] for place in queued] == [False] * (len(sizes) - 1) + [True]
+        lengths = [segments._cut(first, number, text_bytes, 0, 0)[2] for first, number, text_bytes, _ in queued]
+        assert [int(length) for column in lengths for length in column] == [STEP - HEADER] + [STEP] * (count - 2) + [7]
+        assert count < 10 or all(isinstance(column, Steps) for column in lengths[1:-1])
 
 
 def keyset_of(hash_name, derived, segment, prefix="RAW"):

@@ -21,6 +21,7 @@ from ._nonces import counted
 
 PREFIX_BYTES, _NONCE_BYTES, _SEGMENTS_MOST = 7, 12, 1 << 32
 _BATCH_COUNT = 1 << 17  # segments of one batch: while a device works on it, the next is described
+_ALONE_COUNT = 1 << 14  # of a stream of more, the first segment and the last, which are shorter, are batches of their own
 _EARLY_BYTES = 1 << 30  # of a stream with so much text, the first batch is an eighth: some 0.3 ms of a device's work
 
 
@@ -73,10 +74,11 @@ class Segments:
 
     def _cut(self, first: int, count: int, text_bytes: int, text_at: int, sealed_at: int) -> list[Column]:
         """Where the texts and the ciphertexts of segments begin, if those of the first begin there, and their lengths."""
-        lengths = as_array(repeated(self.layout.step, count))
-        if not first:
-            lengths[0] -= self.layout.header
-        lengths[-1] = text_bytes - int(edges(lengths)[-2])
+        lengths = repeated(self.layout.step, count)
+        if not first or text_bytes != count * self.layout.step:
+            lengths = as_array(lengths)
+            lengths[0] -= 0 if first else self.layout.header
+            lengths[-1] = text_bytes - int(edges(lengths)[-2])
         begins = [each(add, edges(each(add, lengths, more))[:-1], at) for more, at in ((0, text_at), (TAG_BYTES, sealed_at))]
         return [*begins, lengths]
 
@@ -108,7 +110,8 @@ class Segments:
         layout = self.layout
         batches = []
         early = min(count // 8, _BATCH_COUNT) if text_bytes >= _EARLY_BYTES else 0
-        cuts = [0, *range(early or _BATCH_COUNT, count, _BATCH_COUNT), count]
+        alone = (1, count - 1) if count > _ALONE_COUNT else ()
+        cuts = sorted({0, *range(early or _BATCH_COUNT, count, _BATCH_COUNT), *alone, count})
         for first, end in zip(cuts, cuts[1:]):
             begin, last = layout.text_at(first), end == count
             here = (text_bytes if last else layout.text_at(end)) - begin
