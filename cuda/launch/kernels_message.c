@@ -16,10 +16,10 @@ enum { WARP = 32, ALIGNMENT = 256, PLAN_THREADS = 1024, SMALL_THREADS = 256, SMA
  * Blocks of a segment. Without a plan a lane has one segment, as short as it takes to fill the
  * device. With a plan, which costs a launch, a lane has several, long enough to pay for their
  * begins. A segment of GCM costs more: products, H of a raw key, and where text is not aligned two
- * parts of a granule. So does half of one.
+ * parts of a granule. So does a part of one.
  */
 enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 128, TURNS = 4 };
-enum { HASHED_MOST = 256, RAW_HASHED_MOST = 512, HALVED_LEAST = 32, HASHED_HALVED_LEAST = 64 };
+enum { HASHED_MOST = 256, RAW_HASHED_MOST = 512, PART_LEAST = 16, HASHED_PART_LEAST = 32 };
 /*
  * A launch of CBC encryption takes a part of the multiprocessors only, so that the launches of a
  * batch, STREAM_SET_SLOTS of them, run side by side. A block waits for the block before it, which
@@ -174,12 +174,12 @@ static uint32_t planned_segment(enum gpuaes_op op, int raw, uint64_t count, uint
     return (uint32_t)segment;
 }
 
-/* Whether the last full segments are halved: not where a half would not pay for its begin. */
-static int are_halved(enum gpuaes_op op, uint32_t segment)
+/* A shorter part of a full segment would not pay for its begin. */
+static uint32_t least_part(enum gpuaes_op op, uint32_t segment)
 {
     const struct gpuaes_mode *mode = gpuaes_modes[op];
-    return !mode->serial && !mode->chained &&
-           segment >= (mode->hashes ? HASHED_HALVED_LEAST : HALVED_LEAST);
+    const uint32_t least = mode->hashes ? HASHED_PART_LEAST : PART_LEAST;
+    return !mode->serial && !mode->chained && segment >= 2 * least ? least : 0;
 }
 
 static int choose_direct(enum gpuaes_op op, uint64_t blocks, uint64_t lanes, unsigned threads,
@@ -269,7 +269,7 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
     }
     shape.is_planned = 1;
     a->segment = planned_segment(op, raw, a->count, blocks, lanes);
-    a->halves_last = are_halved(op, a->segment) != 0;
+    a->least_part = least_part(op, a->segment);
     shape.temp_bytes = lay_out(op, a->count, blocks, a->segment).bytes;
     if (kind == MESSAGE_KIND_CTR && !raw && kernels->message_ctr_hybrid[k] != NULL &&
         (kernels->forced == KERNEL_SIZES || kernels->forced == KERNEL_HYBRID))

@@ -3,7 +3,7 @@
  * segments, and each message with full segments is listed once. And as many full segments as 32
  * bits can number: of messages of 1 GiB, of which the kernels do the last segments; the text before
  * these is not there, and is not touched. And the launch of shorter ones, whose last full segments
- * are halved.
+ * are cut into parts.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -99,7 +99,7 @@ static int full_is_right(uint32_t count)
     for (uint32_t n = 0; n < count; n++) {
         segments += full_of(n);
         entries += full_of(n) != 0;
-        if (m->sums[n].hash[0] != 0 || m->sums[n].hash[1] != 0 || m->sums[n].halves != 0)
+        if (m->sums[n].hash[0] != 0 || m->sums[n].hash[1] != 0 || m->sums[n].blocks != 0)
             return 0;
     }
     if (segments > UINT32_MAX || m->plan.full != (entries << 32 | segments))
@@ -235,7 +235,7 @@ static void test_long(enum gpuaes_op op, int is_ragged)
            is_ragged ? " of other lengths" : "");
 }
 
-/* ---- Halves ---------------------------------------------------------------------- */
+/* ---- Parts ----------------------------------------------------------------------- */
 
 /* What becomes of messages that begin where their room does, and are in place. */
 static struct {
@@ -300,10 +300,10 @@ static int short_are_right(enum gpuaes_op op)
 }
 
 /*
- * With segments of 512 blocks the launch has so few full ones that whole groups of them are all
- * halved; with short segments most are not.
+ * With segments of 512 blocks the launch has so few full ones that all of them are cut, and into
+ * more than two parts where these may be so short; with short segments most are not.
  */
-static void test_halves(enum gpuaes_op op, uint32_t segment)
+static void test_parts(enum gpuaes_op op, uint32_t segment, uint32_t least_part)
 {
     unsigned char key[64];
     struct gpuaes_key schedule, tweak_schedule;
@@ -323,13 +323,14 @@ static void test_halves(enum gpuaes_op op, uint32_t segment)
     kernels.forced = KERNEL_SIZES;
     const struct message_shape shape = kernels_message_shape(&kernels, op, schedule.rounds, &a);
     a.segment = segment;
-    a.halves_last = 1;
-    tap_ok(shape.is_planned &&
-               kernels_launch_message(&application, &kernels, &shape, &a, address(m->temp),
-                                      stream) == DRV_SUCCESS &&
-               finish() && short_are_right(op),
-           "%s: messages of up to %d bytes are right, the last segments of %u blocks halved",
-           op_names[op], ROOM, (unsigned)segment);
+    a.least_part = least_part;
+    tap_ok(
+        shape.is_planned &&
+            kernels_launch_message(&application, &kernels, &shape, &a, address(m->temp), stream) ==
+                DRV_SUCCESS &&
+            finish() && short_are_right(op),
+        "%s: messages of up to %d bytes are right, of the last segments of %u blocks parts of %u",
+        op_names[op], ROOM, (unsigned)segment, (unsigned)least_part);
 }
 
 int main(void)
@@ -349,12 +350,13 @@ int main(void)
         test_long(GPUAES_CTR, is_ragged);
         test_long(GPUAES_ECB_DECRYPT, is_ragged);
     }
-    for (uint32_t segment = 2; segment <= 512; segment *= 16) {
-        test_halves(GPUAES_CTR, segment);
-        test_halves(GPUAES_GCM_ENCRYPT, segment);
-        test_halves(GPUAES_GCM_DECRYPT, segment);
-        test_halves(GPUAES_XTS_DECRYPT, segment);
-        test_halves(GPUAES_ECB_DECRYPT, segment);
-    }
+    for (uint32_t segment = 2; segment <= 512; segment *= 16)
+        for (uint32_t least = segment / 2; least != 0; least /= 8) {
+            test_parts(GPUAES_CTR, segment, least);
+            test_parts(GPUAES_GCM_ENCRYPT, segment, least);
+            test_parts(GPUAES_GCM_DECRYPT, segment, least);
+            test_parts(GPUAES_XTS_DECRYPT, segment, least);
+            test_parts(GPUAES_ECB_DECRYPT, segment, least);
+        }
     return tap_done();
 }

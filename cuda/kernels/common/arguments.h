@@ -181,6 +181,7 @@ enum {
     MESSAGE_REST_SHARED = 32 * 16,
     MESSAGE_CLASSES = 1024, /* of lengths */
     MESSAGE_TILE = 2,       /* messages of a thread of message_plan */
+    MESSAGE_PARTS = 4,      /* of full segments, for each lane, where these are few */
     MESSAGE_AAD_MOST = 1 << 16
 };
 #define MESSAGE_TABLES_OF(warps) ((warps)*MESSAGE_TABLE_WARPS / (MESSAGE_HYBRID_THREADS / 32))
@@ -198,7 +199,7 @@ struct message_full {
 };
 struct message_sum {
     uint32_t hash[4]; /* of GCM: of the segments so far, an element */
-    uint32_t halves;  /* of segments, so far */
+    uint32_t blocks;  /* of the segments so far, where the last one counts as a full one */
     uint32_t begin;   /* as in message_full */
     uint32_t unused[2];
 };
@@ -218,7 +219,7 @@ struct message_arguments {
     uint32_t max_bytes; /* of a text */
     uint32_t key_bytes, iv_bytes, tag_bytes;
     uint32_t segment;             /* blocks */
-    uint32_t halves_last;         /* 1: the last full segments are halved; not with a chain */
+    uint32_t least_part;          /* blocks of a part of a full one; 0: none is cut */
     uint32_t segments, per_block; /* without a plan */
     uint32_t op, mode;            /* of the host; enum message_mode */
     uint32_t decrypts;

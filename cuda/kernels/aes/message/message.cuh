@@ -3,12 +3,12 @@
  *
  * A message is cut into segments of `segment` blocks; the last one has what is left, and one block
  * more rather than a segment for a single block, so that ciphertext stealing has its two blocks in
- * one place. A lane does a segment, or half of one.
+ * one place. A lane does a segment, or a part of one.
  *
  * A direct launch numbers segments by message: each block of threads has whole messages, and a
  * thread has one segment at most. A planned launch follows message_plan, which has put the lengths
- * in order: see message_plan.cu. Its last full segments may be halved, so that lanes end at about
- * the same time.
+ * in order: see message_plan.cu. Its last full segments may be cut into equal parts, so that lanes
+ * end at about the same time.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -79,7 +79,7 @@ struct segment {
     uint32_t message; /* its number */
     uint32_t bytes;   /* of the message; 0 where it is not good */
     uint32_t from;    /* blocks before */
-    bool is_half;     /* it is half of a full segment */
+    uint32_t part;    /* blocks, where it is a part of a full segment; else 0 */
 
     /* Blocks of the message, and of the segment, also one that is not whole. */
     __device__ __forceinline__ uint32_t total() const
@@ -88,7 +88,7 @@ struct segment {
     }
     __device__ __forceinline__ uint32_t blocks(const message_arguments &a) const
     {
-        return is_last(a) ? total() - from : is_half ? a.segment / 2 : a.segment;
+        return is_last(a) ? total() - from : part != 0 ? part : a.segment;
     }
     __device__ __forceinline__ uint32_t text_bytes(const message_arguments &a) const
     {
@@ -100,7 +100,7 @@ struct segment {
     }
     __device__ __forceinline__ bool is_last(const message_arguments &a) const
     {
-        return !is_half && total() - from <= a.segment + 1;
+        return part == 0 && total() - from <= a.segment + 1;
     }
 };
 
@@ -109,7 +109,7 @@ static __device__ __forceinline__ segment cut_segment(const message_arguments &a
                                                       uint32_t number, bool is_last)
 {
     uint64_t bytes = array_element(a.bytes, n);
-    segment s = {true, is_good(a, n, bytes), n, 0, 0, false};
+    segment s = {true, is_good(a, n, bytes), n, 0, 0, 0};
     if (s.is_good)
         s.bytes = static_cast<uint32_t>(bytes);
     uint32_t segments = s.segments(a);
@@ -123,7 +123,7 @@ static __device__ __forceinline__ segment cut_segment(const message_arguments &a
 
 static __device__ __forceinline__ segment no_segment()
 {
-    return {false, false, 0, 0, 0, false};
+    return {false, false, 0, 0, 0, 0};
 }
 
 static __device__ __forceinline__ segment direct_segment(const message_arguments &a)
@@ -166,27 +166,37 @@ static __device__ __forceinline__ message_full find_full(const message_arguments
 
 struct planned {
     uint32_t entries; /* messages that have full segments */
-    uint32_t whole;   /* full segments that are not halved, which come first */
+    uint32_t whole;   /* full segments that are not cut, which come first */
+    uint32_t parts;   /* of those that are, */
+    uint32_t shift;   /* 2^shift of each */
     uint32_t whole_groups, end_groups, groups;
 };
 
-/* Full segments that are halved: those of the last group that each warp would take. */
-static __device__ __forceinline__ uint32_t halved_segments(const message_arguments &a,
-                                                           uint32_t full)
+static __device__ __forceinline__ uint32_t groups_of(uint32_t segments)
 {
-    return a.halves_last != 0 ? min(full / LANES, gridDim.x * (blockDim.x / LANES)) * LANES : 0;
+    return segments / LANES + (segments % LANES != 0 ? 1 : 0);
 }
 
+/*
+ * A full segment for each lane is cut into two parts; where there are fewer than MESSAGE_PARTS / 2
+ * for each, into more, but not shorter than the least part.
+ */
 static __device__ __forceinline__ planned read_plan(const message_arguments &a)
 {
-    unsigned long long full = queue_of(a).full;
-    uint32_t halved = halved_segments(a, static_cast<uint32_t>(full));
+    unsigned long long both = queue_of(a).full;
+    uint32_t full = static_cast<uint32_t>(both), lanes = gridDim.x * blockDim.x;
+    uint32_t cut = a.least_part != 0 ? min(full, lanes) : 0;
     planned p;
-    p.entries = static_cast<uint32_t>(full >> 32);
-    p.whole = static_cast<uint32_t>(full) - halved;
-    p.whole_groups = static_cast<uint32_t>((uint64_t{p.whole} + LANES - 1) / LANES);
-    p.end_groups = (a.count - 1) / LANES + 1;
-    p.groups = p.whole_groups + p.end_groups + 2 * (halved / LANES);
+    p.entries = static_cast<uint32_t>(both >> 32);
+    p.whole = full - cut;
+    p.shift = 1;
+    while (cut != 0 && full < MESSAGE_PARTS * lanes >> p.shift &&
+           a.segment >> (p.shift + 1) >= a.least_part)
+        p.shift++;
+    p.parts = cut << p.shift;
+    p.whole_groups = groups_of(p.whole);
+    p.end_groups = groups_of(a.count);
+    p.groups = p.whole_groups + p.end_groups + groups_of(p.parts);
     return p;
 }
 
@@ -200,7 +210,7 @@ static __device__ __forceinline__ segment full_segment(const message_arguments &
 
 /*
  * The lane's segment in group `group` of a converged warp: whole full segments, then the ends of
- * messages, then halves.
+ * messages, then parts.
  */
 static __device__ __forceinline__ segment planned_segment(const message_arguments &a,
                                                           const planned &p, uint32_t group)
@@ -217,10 +227,12 @@ static __device__ __forceinline__ segment planned_segment(const message_argument
             return no_segment();
         return cut_segment(a, reinterpret_cast<const uint32_t *>(a.order)[i], 0, true);
     }
-    uint32_t half = (group - p.end_groups) * LANES + l;
-    segment s = full_segment(a, p, p.whole + half / 2);
-    s.from += half % 2 * (a.segment / 2);
-    s.is_half = true;
+    uint32_t i = (group - p.end_groups) * LANES + l;
+    if (i >= p.parts)
+        return no_segment();
+    segment s = full_segment(a, p, p.whole + (i >> p.shift));
+    s.part = a.segment >> p.shift;
+    s.from += (i & ((1u << p.shift) - 1)) * s.part;
     return s;
 }
 

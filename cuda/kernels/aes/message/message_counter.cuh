@@ -375,7 +375,7 @@ static __device__ __forceinline__ bool end_tag(const message_arguments &a, const
 {
     constexpr uint32_t none = ~uint32_t{0};
     uint32_t segments = s.segments(a), behind = s.total() - s.from - s.blocks(a) + 1;
-    uint32_t halves = s.is_half ? 1 : 2;
+    uint32_t blocks = s.part != 0 ? s.part : a.segment;
     bool is_near = has_shared_sums(a);
     if (s.is_good) {
         hash = multiply(hash, power(h, behind));
@@ -399,7 +399,7 @@ static __device__ __forceinline__ bool end_tag(const message_arguments &a, const
         __threadfence();
     else
         __threadfence_block();
-    if (atomicAdd(&sum.halves, run.lanes * halves) + run.lanes * halves != 2 * segments)
+    if (atomicAdd(&sum.blocks, run.lanes * blocks) + run.lanes * blocks != segments * a.segment)
         return false;
     if (is_fenced)
         __threadfence();
