@@ -59,6 +59,8 @@ def column(values: Any) -> Column:
         return _steps_of(array("Q", values))
     if not isinstance(values, numpy.ndarray):
         return _steps_of(numpy.array(array("Q", values)))
+    if hasattr(values, "mask"):
+        raise TypeError("an array has a mask: expected a row of integers")
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"an array has the shape {values.shape} and the type {values.dtype}: expected a row of integers")
     if values.dtype.kind == "i" and values.size and values.min() < 0:
@@ -75,9 +77,11 @@ def _steps_of(numbers: Column) -> Column:
 
 
 def as_array(numbers: Column) -> Column:
-    """The same numbers in an array, which has the buffer protocol."""
+    """The same numbers in an array, which has the buffer protocol. Raises OverflowError where it cannot have them."""
     if not isinstance(numbers, Steps):
         return numbers
+    if len(numbers) and not 0 <= least(numbers) <= greatest(numbers) < 1 << 64:
+        raise OverflowError("a number is negative, or too large")
     numpy = sys.modules.get("numpy")
     if numpy is None:
         end = numbers.first + numbers.step * numbers.count
@@ -89,6 +93,9 @@ def as_array(numbers: Column) -> Column:
 
 
 def repeated(number: int, count: int) -> Column:
+    """Raises OverflowError for a negative number."""
+    if not 0 <= number < 1 << 64:
+        raise OverflowError("a number is negative, or too large")
     return Steps(number, 0, count)
 
 

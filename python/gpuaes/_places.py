@@ -61,7 +61,9 @@ class Pieces(NamedTuple):
             raise ValueError(f"{name} has {count} begins and {found} lengths: expected as many, 1 or more")
         try:
             begins = row(self.begins, f"{name}.begins")
-            lengths = row(sizes, f"{name}.bytes") if size is None else repeated(size, count)
+            lengths = row(sizes, f"{name}.bytes") if size is None else repeated(size, len(begins))
+            if len(begins) != len(lengths):
+                raise ValueError(f"{name} has {len(begins)} begins and {len(lengths)} lengths: expected as many")
             fits = are_within(begins, lengths, whole.bytes)
         except OverflowError:  # a negative number
             fits = False

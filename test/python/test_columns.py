@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from gpuaes import _columns
+from gpuaes._places import Pieces
 from gpuaes._columns import Steps, as_array, column, each, every, repeated
 
 
@@ -76,3 +77,32 @@ def test_columns_of_equal_steps_are_steps(numbers_of):
             column(wrong)
     with pytest.raises(TypeError):
         column([0.5, 1.5])
+    with pytest.raises(OverflowError):
+        repeated(-5, 2)
+    for wrong in Steps(-3, 1, 5), Steps(3, -1, 5), Steps(2**64 - 3, 1, 5):
+        with pytest.raises(OverflowError):
+            as_array(wrong)
+
+
+def test_a_masked_array_is_refused():
+    masked = pytest.importorskip("numpy").ma.array([0, 5, 10**12, 3], mask=[0, 0, 1, 0])
+    with pytest.raises(TypeError, match="^an array has a mask"):
+        column(masked)
+
+
+@pytest.mark.parametrize("begins, lengths", [
+    ([0, 984], 16), ([0, 985], 16), ([0, 8, 16], -5), ([0], -1), ([0, 2**64 - 8], 16), ([0, 2**63], [16, 2**63 + 4]),
+    (range(5, -6, -5), 16), ([0, 0], 2**64), ([0, 1], [2**64 - 1, 2]), ([1000, 1000], 0), ([1001, 1001], 0), ([500, 0], [500, 501])])
+def test_pieces_lie_within_their_array(begins, lengths, numbers_of, device_array):
+    """Also where the array says its length by a number of NumPy."""
+    sizes = lengths if isinstance(lengths, list) else [lengths] * len(begins)
+    fits = all(0 <= begin and 0 <= size and begin + size <= 1000 for begin, size in zip(begins, sizes))
+    room = device_array(bytes(1000))
+    if numpy := sys.modules.get("numpy"):
+        room.shape = (numpy.int64(1000),)
+    for given in (list(begins), lengths), (begins, sizes):
+        if fits:
+            assert len(Pieces(room, *given).places("x")) == len(begins)
+        else:
+            with pytest.raises(ValueError, match=r"^x\["):
+                Pieces(room, *given).places("x")
