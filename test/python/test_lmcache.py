@@ -231,6 +231,55 @@ def test_frames_over_blocks(rng, device_array):
             encrypted(begin, sizes, places)
 
 
+@pytest.mark.parametrize("sizes", [[150] * 40, [130 + i % 40 for i in range(40)]])
+def test_parts_are_apart(sizes, rng, device_array, monkeypatch):
+    """No part is written over what another one has yet to read; nothing is written by a call that is refused."""
+    monkeypatch.setattr(lmcache, "_DEVICE_BYTES", 1000)
+    key, count, text = lmcache.tenant_key(b"master", "tenant"), sum(sizes), rng.randbytes(20_000)
+
+    def piece(room, begin, length):
+        return type(room)(room.memory, (length,), "|u1", offset=begin)
+
+    for at in 0, 900, 1050, 3000, count - 1, count:
+        room = device_array(text)
+        places = [at + sum(sizes[:i]) + lmcache.OVERHEAD * i for i in range(40)]
+        if at < count:
+            with pytest.raises(ValueError, match="^out "):
+                lmcache.encrypt(key, piece(room, 0, count), sizes, out=room, places=places)
+            assert room.tobytes() == text
+        else:
+            frames = lmcache.encrypt(key, piece(room, 0, count), sizes, out=room, places=places).tobytes()
+            assert b"".join(opened(key, frames[place:], size) for place, size in zip(places, sizes)) == text[:count]
+    frames = lmcache.encrypt(key, device_array(text[:count]), sizes).tobytes()
+    for at in 14, 2000, len(frames) - 1, len(frames):
+        room = device_array(frames + bytes(20_000 - len(frames)))
+        out, before = piece(room, at, count), room.tobytes()
+        if at < len(frames):
+            with pytest.raises(ValueError, match="^out overlaps"):
+                lmcache.decrypt(key, piece(room, 0, len(frames)), sizes, out=out)
+            assert room.tobytes() == before
+        else:
+            assert lmcache.decrypt(key, piece(room, 0, len(frames)), sizes, out=out).tobytes() == text[:count]
+
+
+def test_who_writes_frames_does_not_choose_their_ivs(rng, device_array, monkeypatch):
+    key, text, queue = lmcache.tenant_key(b"master", "tenant"), rng.randbytes(400), lmcache.Batch.queue
+    places = [0, 200, 400, 600]
+    with contextlib.closing(Pinned(800)) as pinned:
+
+        def overwrite(batch):
+            for place in places:
+                pinned.view[place + 1 : place + 13] = bytes(12)
+            queue(batch)
+
+        monkeypatch.setattr(lmcache.Batch, "queue", overwrite)
+        lmcache.encrypt(key, device_array(text), [100] * 4, out=pinned.view, places=places)
+        frames = bytes(pinned.view)
+    for i, place in enumerate(places):
+        sealed = frames[place + 13 : place + 129]
+        assert sealed != AESGCM(key).encrypt(bytes(12), text[100 * i : 100 * i + 100], None)
+
+
 def test_changed_frames_are_refused(blocks, device_array):
     key = lmcache.tenant_key(b"master", "tenant")
     frame = theirs(key, blocks[4])

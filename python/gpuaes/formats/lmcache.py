@@ -22,7 +22,7 @@ from typing import Any, Iterator, overload
 from .. import _driver, _memory
 from .._columns import Column, are_apart, each, edges, every, greatest, least
 from .._driver import DeviceMemory
-from .._places import check_apart, row
+from .._places import Places, check_apart, check_overlaps, row
 from .._types import CudaArray, Data, DataT, DLPackArray, ElementsArray, Keys, Numbers, T
 from ..batch import Batch, Pieces, numbers_of_keys, refuse
 
@@ -38,7 +38,7 @@ _INFO = b"lmcache-l2-aesgcm-v1"
 # _MASK is their keystream, AES-128 of a block of zeros.
 _NO_SECRET = bytes(16)
 _MASK = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
-_MASKED = bytes(byte ^ _MASK[0] for byte in range(256))  # the first byte of a header, XOR that of _MASK
+_MASKED = [bytes(byte ^ mask for byte in range(256)) for mask in _MASK[:_HEADER]]  # each byte of a header, XOR _MASK
 _BUS_BYTES, _DEVICE_BYTES = 256 << 20, 1 << 30  # of a part: while a part passes the bus, or is encrypted, the next is described
 
 
@@ -98,6 +98,7 @@ def encrypt(
     like = _on_device_of(blocks, frames)
     if _is_of_host(target) and end == int(edges(sealed_lengths)[-1]):
         frames = _new(like, end)  # no gap, which a copy would overwrite
+    _check_places(Pieces(blocks, begins[:-1], lengths), target, starts, lengths)
     numbers = _numbers(keys, key_numbers, len(lengths))
     work, kept = [], []
     with _until_done(like):
@@ -119,21 +120,23 @@ def _seal(
 ) -> tuple[Batch[Any, Any], bytearray]:  # fmt: skip
     """Queues encryption, and copies of headers, whose bytes must stay until that is done."""
     source, count = Pieces(blocks, begins, lengths), len(lengths)
-    headers_at, tags_at = Pieces(frames, starts, _HEADER), Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG)
-    for pieces in headers_at, tags_at:
-        check_apart(source.places("blocks"), pieces.places("out"), "out has a frame whose header or tag lies over a block,")
-    headers = bytearray(os.urandom(_HEADER * count))  # IVs are as random as these bytes, which are XORed with _MASK
-    headers[::_HEADER] = _MASKED[_VERSION : _VERSION + 1] * count
+    end = _HEADER * count
+    headers = bytearray(os.urandom(end))
+    headers[::_HEADER] = bytes([_VERSION]) * count
+    headers += bytes(end)
+    for at, masked in enumerate(_MASKED):
+        headers[end + at :: _HEADER] = headers[at:end:_HEADER].translate(masked)
     sent = _new(like, len(headers))
     _send(_memory.view(headers).address, sent, 0, len(headers))
-    _copy(Pieces(sent, range(0, len(headers), _HEADER), _HEADER), headers_at)
+    _copy(Pieces(sent, range(end, 2 * end, _HEADER), _HEADER), Pieces(frames, starts, _HEADER))
+    # IVs are not read from the frames: whoever can write those would choose them.
     sealed = Batch(
         "GCM",
         keys,
         source,
         encrypt=True,
-        ivs=Pieces(frames, each(add, starts, 1), _IV),
-        tags=tags_at,
+        ivs=Pieces(sent, range(1, end, _HEADER), _IV),
+        tags=Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG),
         key_numbers=numbers,
         out=Pieces(frames, each(add, starts, _HEADER), lengths),
     )
@@ -184,6 +187,7 @@ def decrypt(
         _lane(_memory.view(like)).wait("waiting for frames")  # the stream may have yet to write them
     else:
         _check_versions(_versions(frames, starts, like), 0)
+        _check_texts(Pieces(texts, begins[:-1], lengths), frames, starts, lengths)
     work = []
     with _until_done(like):
         shift = least(starts) if copies else 0
@@ -211,6 +215,32 @@ def decrypt(
             work.append((part.start, batch))
     refuse([first + number for first, batch in work for number in batch.not_authentic()])
     return texts
+
+
+def _frame_parts(frames: Any, starts: Column, lengths: Column) -> tuple[Places, Places, Places]:
+    """Headers, ciphertexts and tags."""
+    texts_at = each(add, starts, _HEADER)
+    parts = (starts, _HEADER), (texts_at, lengths), (each(add, texts_at, lengths), _TAG)
+    headers, texts, tags = (Pieces(frames, begins, size).places("frames") for begins, size in parts)
+    return headers, texts, tags
+
+
+def _check_places(blocks: Pieces, out: Any, starts: Column, lengths: Column) -> None:
+    """Over all parts: one must not be written over blocks of another."""
+    source = blocks.places("blocks")
+    headers, texts, tags = _frame_parts(out, starts, lengths)
+    for places in headers, tags:
+        check_apart(source, places, "out has a frame whose header or tag lies over a block,")
+    check_overlaps(source, texts)
+
+
+def _check_texts(out: Pieces, frames: Any, starts: Column, lengths: Column) -> None:
+    """Over all parts: one must not be written over frames of another."""
+    target = out.places("out", writable=True)
+    headers, texts, tags = _frame_parts(frames, starts, lengths)
+    for places in headers, tags:
+        check_apart(places, target, "out overlaps the header or the tag of a frame,")
+    check_overlaps(texts, target)
 
 
 def _columns(sizes: Numbers, places: Numbers | None) -> tuple[Column, Column, Column]:
@@ -278,7 +308,7 @@ def _versions(frames: Any, starts: Column, like: Any) -> bytes:
     versions = _new(like, len(starts))
     _copy(Pieces(frames, starts, 1), Pieces(versions, range(len(starts)), 1))
     memory = _memory.view(versions)
-    return _lane(memory).read(memory.address, memory.bytes).translate(_MASKED)
+    return _lane(memory).read(memory.address, memory.bytes).translate(_MASKED[0])
 
 
 def _versions_of_host(host: _memory.Memory, starts: Column) -> bytes:
