@@ -201,9 +201,10 @@ static void check_segments(uint32_t segment)
 /* ---- Launches ------------------------------------------------------------------------------ */
 
 /* A direct launch has a thread for each segment, and each message is in one block of threads. */
-static int is_shaped(enum gpuaes_op op, uint32_t count, uint64_t bytes, unsigned *planned)
+static int is_shaped(enum gpuaes_op op, int raw, uint32_t count, uint64_t bytes, unsigned *planned)
 {
-    struct message_arguments a = {.count = count, .max_bytes = (uint32_t)bytes, .op = op};
+    struct message_arguments a = {
+        .count = count, .max_bytes = (uint32_t)bytes, .op = op, .key_table = raw != 0};
     const struct message_shape shape = kernels_message_shape(&kernels, op, 14, &a);
     const uint64_t blocks = blocks_of(bytes), grid = shape.kernel.grid;
     *planned += shape.is_planned != 0;
@@ -214,14 +215,40 @@ static int is_shaped(enum gpuaes_op op, uint32_t count, uint64_t bytes, unsigned
            (grid - 1) * a.per_block < count;
 }
 
-static void check_shapes(enum gpuaes_op op)
+static void check_shapes(enum gpuaes_op op, int raw)
 {
     unsigned shapes = 0, planned = 0, wrong = 0;
     for (uint32_t count = 1; count <= 200; count += 1 + count / 16)
         for (uint64_t blocks = 1; blocks < 2500; blocks++, shapes++)
-            wrong += !is_shaped(op, count, blocks * BLOCK - (shapes % 2) * 15, &planned);
-    tap_ok(wrong == 0 && planned > 0 && planned < shapes, "%s: %u launches, %u with a plan",
-           op_names[op], shapes, planned);
+            wrong += !is_shaped(op, raw, count, blocks * BLOCK - (shapes % 2) * 15, &planned);
+    tap_ok(wrong == 0 && planned > 0 && planned < shapes, "%s%s: %u launches, %u with a plan",
+           op_names[op], raw ? " with raw keys" : "", shapes, planned);
+}
+
+/* The longest segments, of launches with the most text. */
+static void check_longest_segments(void)
+{
+    static const struct {
+        enum gpuaes_op op;
+        int raw;
+        uint32_t segment, least_part;
+    } rows[] = {{GPUAES_CTR, 0, 128, 16},
+                {GPUAES_CTR, 1, 128, 16},
+                {GPUAES_GCM_DECRYPT, 0, 256, 32},
+                {GPUAES_GCM_DECRYPT, 1, 512, 32},
+                {GPUAES_CBC_ENCRYPT, 1, INT32_MAX, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct message_arguments a = {.count = 1 << 20,
+                                      .max_bytes = 1 << 16,
+                                      .op = rows[i].op,
+                                      .key_table = rows[i].raw != 0};
+        const struct message_shape shape = kernels_message_shape(&kernels, rows[i].op, 14, &a);
+        const size_t most = kernels_message_temp_bytes(rows[i].op, a.count, a.max_bytes);
+        tap_ok(shape.is_planned && a.segment == rows[i].segment &&
+                   a.least_part == rows[i].least_part && shape.temp_bytes <= most,
+               "%s%s: segments of %u blocks, parts of %u or more", op_names[rows[i].op],
+               rows[i].raw ? " with raw keys" : "", (unsigned)a.segment, (unsigned)a.least_part);
+    }
 }
 
 /* As many launches of CBC encryption fit side by side as a batch has under way. */
@@ -259,7 +286,9 @@ int main(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         check_segments(sizes[i]);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        check_shapes(ops[i]);
+        for (int raw = 0; raw < 2; raw++)
+            check_shapes(ops[i], raw);
+    check_longest_segments();
     check_serial_shapes();
     return tap_done();
 }

@@ -20,9 +20,9 @@ struct memory {
     _Alignas(16) struct message_queue plan;
     _Alignas(16) struct message_sum sums[MANY];
     struct message_full full[MANY];
-    uint64_t in[MANY], bytes[MANY], iv[MANY], tag[LONG];
+    uint64_t in[MANY], bytes[MANY], iv[MANY], tag[LONG], keys[LONG];
     uint32_t order[MANY], status[MANY];
-    unsigned char ivs[LONG][BLOCK], tags[LONG][BLOCK];
+    unsigned char ivs[LONG][BLOCK], tags[LONG][BLOCK], key[64];
     unsigned char before[MARGIN], text[LONG][ROOM], after[MARGIN];
     unsigned char temp[LONG * 64]; /* of a launch */
 };
@@ -303,7 +303,7 @@ static int short_are_right(enum gpuaes_op op)
  * With segments of 512 blocks the launch has so few full ones that all of them are cut, and into
  * more than two parts where these may be so short; with short segments most are not.
  */
-static void test_parts(enum gpuaes_op op, uint32_t segment, uint32_t least_part)
+static void test_parts(enum gpuaes_op op, int raw, uint32_t segment, uint32_t least_part)
 {
     unsigned char key[64];
     struct gpuaes_key schedule, tweak_schedule;
@@ -320,6 +320,11 @@ static void test_parts(enum gpuaes_op op, uint32_t segment, uint32_t least_part)
     memcpy(a.round_key, gpuaes_modes[op]->decrypts ? schedule.decrypt : schedule.encrypt,
            sizeof a.round_key);
     memcpy(a.tweak_key, tweak_schedule.encrypt, sizeof a.tweak_key);
+    memcpy(m->key, key, sizeof key);
+    for (uint32_t n = 0; n < LONG; n++)
+        m->keys[n] = address(m->key);
+    a.keys = raw ? address(m->keys) : 0;
+    a.key_bytes = op_is_xts(op) ? 64 : 32;
     kernels.forced = KERNEL_SIZES;
     const struct message_shape shape = kernels_message_shape(&kernels, op, schedule.rounds, &a);
     a.segment = segment;
@@ -329,8 +334,8 @@ static void test_parts(enum gpuaes_op op, uint32_t segment, uint32_t least_part)
             kernels_launch_message(&application, &kernels, &shape, &a, address(m->temp), stream) ==
                 DRV_SUCCESS &&
             finish() && short_are_right(op),
-        "%s: messages of up to %d bytes are right, of the last segments of %u blocks parts of %u",
-        op_names[op], ROOM, (unsigned)segment, (unsigned)least_part);
+        "%s%s: messages of up to %d bytes are right, of the last segments of %u blocks parts of %u",
+        op_names[op], raw ? " with raw keys" : "", ROOM, (unsigned)segment, (unsigned)least_part);
 }
 
 int main(void)
@@ -352,11 +357,14 @@ int main(void)
     }
     for (uint32_t segment = 2; segment <= 512; segment *= 16)
         for (uint32_t least = segment / 2; least != 0; least /= 8) {
-            test_parts(GPUAES_CTR, segment, least);
-            test_parts(GPUAES_GCM_ENCRYPT, segment, least);
-            test_parts(GPUAES_GCM_DECRYPT, segment, least);
-            test_parts(GPUAES_XTS_DECRYPT, segment, least);
-            test_parts(GPUAES_ECB_DECRYPT, segment, least);
+            test_parts(GPUAES_CTR, 0, segment, least);
+            test_parts(GPUAES_GCM_ENCRYPT, 0, segment, least);
+            test_parts(GPUAES_GCM_DECRYPT, 0, segment, least);
+            test_parts(GPUAES_XTS_DECRYPT, 0, segment, least);
+            test_parts(GPUAES_ECB_DECRYPT, 0, segment, least);
         }
+    test_parts(GPUAES_GCM_ENCRYPT, 1, 512, 32);
+    test_parts(GPUAES_GCM_DECRYPT, 1, 512, 32);
+    test_parts(GPUAES_XTS_DECRYPT, 1, 128, 16);
     return tap_done();
 }
