@@ -19,9 +19,8 @@ size_t kernels_message_temp_bytes(enum gpuaes_op op, size_t count, size_t max_by
 
 /*
  * How messages are launched: whether with a plan, and the temporary memory that it takes, 0
- * without. Fills
- * `segment`, `segments` and `per_block` of the arguments, whose arrays, `count` and `max_bytes` are
- * set.
+ * without. Fills `segment`, `least_part`, `segments` and `per_block` of the arguments, whose
+ * arrays, `count` and `max_bytes` are set.
  */
 struct message_shape {
     struct kernels_shape kernel;

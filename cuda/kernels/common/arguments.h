@@ -219,7 +219,7 @@ struct message_arguments {
     uint32_t max_bytes; /* of a text */
     uint32_t key_bytes, iv_bytes, tag_bytes;
     uint32_t segment;             /* blocks */
-    uint32_t least_part;          /* blocks of a part of a full one; 0: none is cut */
+    uint32_t least_part;          /* blocks of a part of a full one, 2^n of it; 0: no parts */
     uint32_t segments, per_block; /* without a plan */
     uint32_t op, mode;            /* of the host; enum message_mode */
     uint32_t decrypts;
