@@ -59,8 +59,10 @@ def column(values: Any) -> Column:
         return _steps_of(array("Q", values))
     if not isinstance(values, numpy.ndarray):
         return _steps_of(numpy.array(array("Q", values)))
-    if hasattr(values, "mask"):
+    masks = sys.modules.get("numpy.ma")
+    if masks is not None and masks.is_masked(values):
         raise TypeError("an array has a mask: expected a row of integers")
+    values = numpy.asarray(values)
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"an array has the shape {values.shape} and the type {values.dtype}: expected a row of integers")
     if values.dtype.kind == "i" and values.size and values.min() < 0:

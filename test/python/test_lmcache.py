@@ -262,6 +262,29 @@ def test_parts_are_apart(sizes, rng, device_array, monkeypatch):
             assert lmcache.decrypt(key, piece(room, 0, len(frames)), sizes, out=out).tobytes() == text[:count]
 
 
+def test_refused_arguments_change_nothing(rng, device_array, monkeypatch):
+    monkeypatch.setattr(lmcache, "_DEVICE_BYTES", 1000)
+    monkeypatch.setattr(lmcache._library, "QUEUE_BYTES", 500)
+    before, sizes = rng.randbytes(9000), [100] * 30 + [501]
+    room, count = device_array(before), sum(sizes)
+    for key, more in (bytes(15), {}), ("abc", {}), ([bytes(16), bytes(32)], {"key_numbers": [0, 1] * 15}), ([], {}):
+        with pytest.raises((TypeError, ValueError)):
+            lmcache.encrypt(key, device_array(bytes(3000)), [100] * 30, out=room, **more)
+    for call, source in (lmcache.encrypt, bytes(count)), (lmcache.decrypt, bytes(b"\1" * (count + 29 * 31))):
+        out = room if call is lmcache.encrypt else type(room)(room.memory, (count,), "|u1")
+        with pytest.raises(ValueError, match=r"^sizes\[30\] is 501: expected 500 at most$"):
+            call(bytes(16), device_array(source), sizes, out=out)
+    assert room.tobytes() == before
+
+
+def test_a_text_may_lie_over_the_version_of_a_frame(rng, device_array):
+    key, text = bytes(16), rng.randbytes(100)
+    frame = theirs(key, text)
+    room = device_array(bytes(99) + frame)
+    frames = type(room)(room.memory, (99 + len(frame),), "|u1")
+    assert lmcache.decrypt(key, frames, [100], out=type(room)(room.memory, (100,), "|u1"), places=[99]).tobytes() == text
+
+
 def test_who_writes_frames_does_not_choose_their_ivs(rng, device_array, monkeypatch):
     key, text, queue = lmcache.tenant_key(b"master", "tenant"), rng.randbytes(400), lmcache.Batch.queue
     places = [0, 200, 400, 600]

@@ -19,7 +19,7 @@ import os
 from operator import add, le, sub
 from typing import Any, Iterator, overload
 
-from .. import _driver, _memory
+from .. import _driver, _library, _memory
 from .._columns import Column, are_apart, each, edges, every, greatest, least
 from .._driver import DeviceMemory
 from .._places import Places, check_apart, check_overlaps, row
@@ -127,8 +127,6 @@ def _seal(
     for at, masked in enumerate(_MASKED):
         headers[end + at :: _HEADER] = headers[at:end:_HEADER].translate(masked)
     sent = _new(like, len(headers))
-    _send(_memory.view(headers).address, sent, 0, len(headers))
-    _copy(Pieces(sent, range(end, 2 * end, _HEADER), _HEADER), Pieces(frames, starts, _HEADER))
     # IVs are not read from the frames: whoever can write those would choose them.
     sealed = Batch(
         "GCM",
@@ -140,6 +138,9 @@ def _seal(
         key_numbers=numbers,
         out=Pieces(frames, each(add, starts, _HEADER), lengths),
     )
+    # All arguments have been looked at.
+    _send(_memory.view(headers).address, sent, 0, len(headers))
+    _copy(Pieces(sent, range(end, 2 * end, _HEADER), _HEADER), Pieces(frames, starts, _HEADER))
     sealed.queue()
     return sealed, headers
 
@@ -180,6 +181,7 @@ def decrypt(
     _check_end(frames, "frames", greatest(each(add, each(add, starts, lengths), OVERHEAD)))
     like = _on_device_of(frames, texts)
     sealed_lengths, numbers = each(add, lengths, OVERHEAD), _numbers(keys, key_numbers, len(lengths))
+    _check_texts(Pieces(texts, begins[:-1], lengths), frames, starts, lengths)
     parts, host, copies = _parts(starts, sealed_lengths, _DEVICE_BYTES), None, False
     if _is_of_host(frames):
         host, copies = _memory.view(frames), _is_dense(starts, sealed_lengths)
@@ -187,7 +189,6 @@ def decrypt(
         _lane(_memory.view(like)).wait("waiting for frames")  # the stream may have yet to write them
     else:
         _check_versions(_versions(frames, starts, like), 0)
-        _check_texts(Pieces(texts, begins[:-1], lengths), frames, starts, lengths)
     work = []
     with _until_done(like):
         shift = least(starts) if copies else 0
@@ -217,29 +218,29 @@ def decrypt(
     return texts
 
 
-def _frame_parts(frames: Any, starts: Column, lengths: Column) -> tuple[Places, Places, Places]:
-    """Headers, ciphertexts and tags."""
+def _frame_parts(frames: Any, starts: Column, lengths: Column) -> tuple[Places, Places, Places, Places]:
+    """Headers, IVs, ciphertexts and tags."""
     texts_at = each(add, starts, _HEADER)
-    parts = (starts, _HEADER), (texts_at, lengths), (each(add, texts_at, lengths), _TAG)
-    headers, texts, tags = (Pieces(frames, begins, size).places("frames") for begins, size in parts)
-    return headers, texts, tags
+    parts = (starts, _HEADER), (each(add, starts, 1), _IV), (texts_at, lengths), (each(add, texts_at, lengths), _TAG)
+    headers, ivs, texts, tags = (Pieces(frames, begins, size).places("frames") for begins, size in parts)
+    return headers, ivs, texts, tags
 
 
 def _check_places(blocks: Pieces, out: Any, starts: Column, lengths: Column) -> None:
     """Over all parts: one must not be written over blocks of another."""
     source = blocks.places("blocks")
-    headers, texts, tags = _frame_parts(out, starts, lengths)
+    headers, _, texts, tags = _frame_parts(out, starts, lengths)
     for places in headers, tags:
         check_apart(source, places, "out has a frame whose header or tag lies over a block,")
     check_overlaps(source, texts)
 
 
 def _check_texts(out: Pieces, frames: Any, starts: Column, lengths: Column) -> None:
-    """Over all parts: one must not be written over frames of another."""
+    """Over all parts: one must not be written over frames of another, but for versions, which are read before."""
     target = out.places("out", writable=True)
-    headers, texts, tags = _frame_parts(frames, starts, lengths)
-    for places in headers, tags:
-        check_apart(places, target, "out overlaps the header or the tag of a frame,")
+    _, ivs, texts, tags = _frame_parts(frames, starts, lengths)
+    for places in ivs, tags:
+        check_apart(places, target, "out overlaps the IV or the tag of a frame,")
     check_overlaps(texts, target)
 
 
@@ -255,6 +256,9 @@ def _columns(sizes: Numbers, places: Numbers | None) -> tuple[Column, Column, Co
         raise ValueError(f"sizes or places has a number below 0, or of {_END} or more: expected bytes of an array") from None
     if not len(lengths):
         raise ValueError("sizes is empty: expected the length of each block")
+    if greatest(lengths) > _library.QUEUE_BYTES:
+        i = next(i for i, length in enumerate(lengths.tolist()) if length > _library.QUEUE_BYTES)
+        raise ValueError(f"sizes[{i}] is {int(lengths[i])}: expected {_library.QUEUE_BYTES} at most")
     if len(starts) != len(lengths):
         raise ValueError(f"places has {len(starts)}: expected {len(lengths)}, one for each block")
     return lengths, begins, starts
