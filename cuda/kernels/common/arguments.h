@@ -181,7 +181,6 @@ enum {
     MESSAGE_REST_SHARED = 32 * 16,
     MESSAGE_CLASSES = 1024, /* of lengths */
     MESSAGE_TILE = 2,       /* messages of a thread of message_plan */
-    MESSAGE_PARTS = 4,      /* of full segments, for each lane, where these are few */
     MESSAGE_AAD_MOST = 1 << 16
 };
 #define MESSAGE_TABLES_OF(warps) ((warps)*MESSAGE_TABLE_WARPS / (MESSAGE_HYBRID_THREADS / 32))

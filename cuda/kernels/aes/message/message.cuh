@@ -178,8 +178,8 @@ static __device__ __forceinline__ uint32_t groups_of(uint32_t segments)
 }
 
 /*
- * A full segment for each lane is cut into two parts; where there are fewer, into more: some
- * MESSAGE_PARTS for each lane, but not shorter than the least part.
+ * A full segment for each lane is cut into two parts; where there are fewer, into more, so that
+ * each lane has two, but none is shorter than the least part.
  */
 static __device__ __forceinline__ planned read_plan(const message_arguments &a)
 {
@@ -190,8 +190,7 @@ static __device__ __forceinline__ planned read_plan(const message_arguments &a)
     p.entries = static_cast<uint32_t>(both >> 32);
     p.whole = full - cut;
     p.shift = 1;
-    while (cut != 0 && full < lanes && full < MESSAGE_PARTS * lanes >> p.shift &&
-           a.segment >> (p.shift + 1) >= a.least_part)
+    while (cut != 0 && full < 2 * lanes >> p.shift && a.segment >> (p.shift + 1) >= a.least_part)
         p.shift++;
     p.parts = cut << p.shift;
     p.whole_groups = groups_of(p.whole);
