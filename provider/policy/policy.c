@@ -84,7 +84,7 @@ static _Thread_local struct pages {
     uintptr_t begin, end;
 } known_pageable_in, known_pageable_out;
 
-/* Of KNOWN_BYTES, since the driver was asked. */
+/* Bytes of this thread's work for which known pages still count as pageable. */
 static _Thread_local size_t known_for;
 
 static struct pages pages_of(const void *p, size_t len)

@@ -51,9 +51,7 @@ def column(values: Any) -> Column:
     if isinstance(values, Steps):
         return values
     if isinstance(values, range):
-        if len(values) and not 0 <= min(values[0], values[-1]) <= max(values[0], values[-1]) < 1 << 64:
-            raise OverflowError("a number is negative, or too large")
-        return Steps(values.start, values.step, len(values))
+        return _in_range(Steps(values.start, values.step, len(values)))
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return _steps_of(array("Q", values))
@@ -70,6 +68,12 @@ def column(values: Any) -> Column:
     return _steps_of(values.astype("u8"))
 
 
+def _in_range(steps: Steps) -> Steps:
+    if len(steps) and not 0 <= least(steps) <= greatest(steps) < 1 << 64:
+        raise OverflowError("a number is negative, or too large")
+    return steps
+
+
 def _steps_of(numbers: Column) -> Column:
     """The same numbers, as Steps if they are that. Of others the last one nearly always shows it."""
     if len(numbers) < 2:
@@ -82,8 +86,7 @@ def as_array(numbers: Column) -> Column:
     """The same numbers in an array, which has the buffer protocol. Raises OverflowError where it cannot have them."""
     if not isinstance(numbers, Steps):
         return numbers
-    if len(numbers) and not 0 <= least(numbers) <= greatest(numbers) < 1 << 64:
-        raise OverflowError("a number is negative, or too large")
+    _in_range(numbers)
     numpy = sys.modules.get("numpy")
     if numpy is None:
         end = numbers.first + numbers.step * numbers.count
@@ -96,9 +99,7 @@ def as_array(numbers: Column) -> Column:
 
 def repeated(number: int, count: int) -> Column:
     """Raises OverflowError for a negative number."""
-    if not 0 <= number < 1 << 64:
-        raise OverflowError("a number is negative, or too large")
-    return Steps(number, 0, count)
+    return _in_range(Steps(number, 0, count))
 
 
 def each(operation: Callable[[Any, Any], Any], numbers: Column, other: Column | int) -> Column:

@@ -182,10 +182,9 @@ def decrypt(
     like = _on_device_of(frames, texts)
     sealed_lengths, numbers = each(add, lengths, OVERHEAD), _numbers(keys, key_numbers, len(lengths))
     _check_texts(Pieces(texts, begins[:-1], lengths), frames, starts, lengths)
-    parts, host, copies = _parts(starts, sealed_lengths, _DEVICE_BYTES), None, False
-    if _is_of_host(frames):
-        host, copies = _memory.view(frames), _is_dense(starts, sealed_lengths)
-        parts = _parts(starts, sealed_lengths, _BUS_BYTES)
+    host = _memory.view(frames) if _is_of_host(frames) else None
+    copies = host is not None and _is_dense(starts, sealed_lengths)
+    if host:
         _lane(_memory.view(like)).wait("waiting for frames")  # the stream may have yet to write them
     else:
         _check_versions(_versions(frames, starts, like), 0)
@@ -194,7 +193,7 @@ def decrypt(
         shift = least(starts) if copies else 0
         if copies:
             frames = _new(like, greatest(each(add, starts, sealed_lengths)) - shift)
-        for part in parts:
+        for part in _parts(starts, sealed_lengths, _BUS_BYTES if host else _DEVICE_BYTES):
             here, count = starts[part], lengths[part]
             if host:
                 _check_versions(_versions_of_host(host, here), part.start)
@@ -218,18 +217,18 @@ def decrypt(
     return texts
 
 
-def _frame_parts(frames: Any, starts: Column, lengths: Column) -> tuple[Places, Places, Places, Places]:
-    """Headers, IVs, ciphertexts and tags."""
+def _frame_parts(frames: Any, starts: Column, lengths: Column, before: int) -> tuple[Places, Places, Places]:
+    """The ciphertexts, `before` bytes of the header before each, and the tags."""
     texts_at = each(add, starts, _HEADER)
-    parts = (starts, _HEADER), (each(add, starts, 1), _IV), (texts_at, lengths), (each(add, texts_at, lengths), _TAG)
-    headers, ivs, texts, tags = (Pieces(frames, begins, size).places("frames") for begins, size in parts)
-    return headers, ivs, texts, tags
+    parts = (texts_at, lengths), (each(sub, texts_at, before), before), (each(add, texts_at, lengths), _TAG)
+    texts, headers, tags = (Pieces(frames, begins, size).places("frames") for begins, size in parts)
+    return texts, headers, tags
 
 
 def _check_places(blocks: Pieces, out: Any, starts: Column, lengths: Column) -> None:
     """Over all parts: one must not be written over blocks of another."""
     source = blocks.places("blocks")
-    headers, _, texts, tags = _frame_parts(out, starts, lengths)
+    texts, headers, tags = _frame_parts(out, starts, lengths, _HEADER)
     for places in headers, tags:
         check_apart(source, places, "out has a frame whose header or tag lies over a block,")
     check_overlaps(source, texts)
@@ -238,7 +237,7 @@ def _check_places(blocks: Pieces, out: Any, starts: Column, lengths: Column) -> 
 def _check_texts(out: Pieces, frames: Any, starts: Column, lengths: Column) -> None:
     """Over all parts: one must not be written over frames of another, but for versions, which are read before."""
     target = out.places("out", writable=True)
-    _, ivs, texts, tags = _frame_parts(frames, starts, lengths)
+    texts, ivs, tags = _frame_parts(frames, starts, lengths, _IV)
     for places in ivs, tags:
         check_apart(places, target, "out overlaps the IV or the tag of a frame,")
     check_overlaps(texts, target)
