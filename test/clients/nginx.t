@@ -15,6 +15,7 @@ my ($nginx, $curl) = needs(nginx => 'nginx', curl => 'curl');
 
 my $bytes = 3_000_001;
 my $plain = spew("$world/plain", substr(pack('N*', map { $_ * 2654435761 % 2**32 } 0 .. $bytes / 4), 0, $bytes));
+my $large = spew("$world/large", slurp($plain) x 34);    # 102 MB
 my ($key, $certificate) = certificate();
 
 sub nginx
@@ -51,9 +52,9 @@ END
 
 sub fetch
 {
-    my ($port, $arguments, %env) = @_;
+    my ($port, $path, $arguments, %env) = @_;
     return run([$curl, '--silent', '--show-error', '--verbose', '--fail', '--cacert', $certificate, @$arguments,
-            "https://localhost:$port" . ($arguments->[0] eq '--upload-file' ? '/up/' : '/plain')],
+            "https://localhost:$port/$path"],
         env => with_gpuaes(%env), out => "$world/got");
 }
 
@@ -80,30 +81,30 @@ sub there_and_back
         my ($version, $suite, $figures) = @$_;
         my @suite = $version eq '1.3' ? ('--tlsv1.3', '--tls13-ciphers') : ('--tls-max', $version, '--ciphers');
         push(@suite, $suite);
-        my $down = fetch($port, \@suite, %env);
+        my $down = fetch($port, 'plain', \@suite, %env);
         good($down, "$name: curl with $suite");
         like($down->{err}, qr{SSL connection using TLSv$version / $suite}, "$name: it is that suite");
         ok(slurp("$world/got") eq slurp($plain), "$name: the bytes came down");
         cmp_ok(totals($down->{err}, @$figures), '>=', $bytes, "$name: records are in @$figures");
-        my $up = fetch($port, ['--upload-file', $plain, @suite], %env);
+        my $up = fetch($port, 'up/', ['--upload-file', $plain, @suite], %env);
         good($up, "$name: curl sends with $suite");
         ok(slurp("$world/up/plain") eq slurp($plain), "$name: the bytes went up");
         cmp_ok(totals($up->{err}, @$figures), '>=', $bytes, "$name: through us, too");
         unlink("$world/up/plain");
     }
-    my $other = fetch($port, ['--tlsv1.3', '--tls13-ciphers', 'TLS_CHACHA20_POLY1305_SHA256'], %env);
+    my $other = fetch($port, 'plain', ['--tlsv1.3', '--tls13-ciphers', 'TLS_CHACHA20_POLY1305_SHA256'], %env);
     good($other, "$name: curl with another cipher");
     ok(slurp("$world/got") eq slurp($plain), "$name: the bytes came down by another provider");
     like($other->{err}, qr{SSL connection using TLSv1.3 / TLS_CHACHA20}, "$name: with ChaCha20");
 
-    my $device = fetch($port, ['--tlsv1.3', '--tls13-ciphers', 'TLS_AES_128_GCM_SHA256'], %env, GPUAES_MIN_BYTES => 0);
+    my $device = fetch($port, 'large', ['--tlsv1.3', '--tls13-ciphers', 'TLS_AES_256_GCM_SHA384'], %env, GPUAES_MIN_BYTES => 0);
     good($device, "$name: curl with each block on the GPU");
-    ok(slurp("$world/got") eq slurp($plain), "$name: the bytes came down");
-    cmp_ok(total($device->{err}, 'gpu-bytes'), '>=', 0.99 * $bytes, "$name: decrypted by the GPU");
+    ok(slurp("$world/got") eq slurp($large), "$name: 102 MB came down");
+    cmp_ok(total($device->{err}, 'gpu-bytes'), '>=', 0.99 * 34 * $bytes, "$name: decrypted by the GPU");
 
     ok(end_server($server), "$name: the server ends");
     my $said = slurp("$world/nginx.err");
-    cmp_ok(totals($said, @all), '>=', (2 * @suites + 1) * $bytes, "$name: nginx had us do its records");
+    cmp_ok(totals($said, @all), '>=', (2 * @suites + 34) * $bytes, "$name: nginx had us do its records");
     is(total($said, 'faults'), 0, "$name: no fault");
     unlike($said, qr/\[(?:alert|crit|emerg|error)\]/, "$name: nginx reports no error") or diag($said);
     return;

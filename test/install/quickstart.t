@@ -303,7 +303,7 @@ afresh();
 # of a build that fails wait until quickstart says so.
 my $wait = 'wait_for() { n=0; until "$@"; do n=$((n + 1)); test $n -lt 6000 || exit 9; sleep 0.1; done; }';
 my $waiting = 'Waiting for packages that are being installed';
-script("$stand_ins/$_", 'exit 0') foreach qw(curl nginx stunnel4 node scp sshd ruby expect parallel dieharder);
+script("$stand_ins/$_", 'exit 0') foreach qw(curl nginx stunnel4 openvpn jose node scp sshd ruby expect parallel dieharder);
 script("$stand_ins/bash", "for name; do :; done; echo \$name >>'$folder/called'");
 script("$stand_ins/sudo", 'test "$*" = "-n true" || { shift; exec "$@"; }');
 script("$stand_ins/python3", <<"END");

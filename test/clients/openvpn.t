@@ -1,0 +1,81 @@
+#!/usr/bin/perl
+# OpenVPN's data channel, both ways: one end has gpuaes, and the other OpenSSL alone. The sender has a device of
+# the kernel, in a network of the test's own; the receiver counts what has a right tag, and drops it.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Client;
+use IO::Socket::INET;
+use Programs;
+use Test::More;
+
+# The program begins again in a network of its own, where it may open /dev/net/tun.
+my @alone = qw(unshare --map-root-user --net --);
+my $open = 'open(my $tun, "+<", "/dev/net/tun") or exit(1);'
+    . 'my $as = pack("a16 s x22", "tun0", 0x1001); exit(!ioctl($tun, 0x400454ca, $as))';    # TUNSETIFF, IFF_TUN | IFF_NO_PI
+if (!@ARGV) {
+    plan(skip_all => 'no tunnel can be made: /dev/net/tun in a network of its own') if system("@alone '$^X' -e '$open' 2>/dev/null");
+    exec(@alone, $^X, $0, 'alone') or die "unshare: $!";
+}
+up('lo');
+
+my ($openvpn) = needs(openvpn => 'openvpn');
+my ($key, $certificate) = certificate();
+my ($fingerprint) = run([qw(openssl x509 -noout -fingerprint -sha256 -in), $certificate])->{out} =~ /=(\S+)/;
+my $packet = 'x' x 1372;
+my $bytes = 400_000;
+
+# SIOCSIFFLAGS, IFF_UP | IFF_RUNNING
+sub up
+{
+    my ($interface) = @_;
+    socket(my $socket, AF_INET, SOCK_DGRAM, 0) or die "socket: $!";
+    my $flags = pack('a16 s x22', $interface, 0x41);
+    ioctl($socket, 0x8914, $flags) or die "$interface: $!";
+    return;
+}
+
+sub openvpn
+{
+    my ($name, $says, $env, @options) = @_;
+    unlink("$world/$name.log", "$world/$name.status");
+    return server([$openvpn, '--cert', $certificate, '--key', $key, '--peer-fingerprint', $fingerprint, '--disable-dco',
+            '--data-ciphers', 'AES-256-GCM', '--status', "$world/$name.status", 1, @options],
+        env => $env, out => "$world/$name.log", err => "$world/$name.err", signal => 'TERM',
+        ready => sub { slurp("$world/$name.log") =~ $says });
+}
+
+sub authentic { return slurp("$world/receiver.status") =~ /^Auth read bytes,(\d+)/m ? $1 : 0 }
+
+# Returns what both say at their ends.
+sub there
+{
+    my ($name, $sender_env, $receiver_env) = @_;
+    my $port = free_port();
+    my $receiver = openvpn('receiver', qr/Listening for incoming TCP/, $receiver_env, qw(--dev null --tls-server --dh none),
+        '--proto', 'tcp4-server', '--local', '127.0.0.1', '--port', $port);
+    my $sender = openvpn('sender', qr/Initialization Sequence Completed/, $sender_env, qw(--dev tun --tls-client --nobind),
+        '--ifconfig', '10.9.0.1', '10.9.0.2', '--proto', 'tcp4-client', '--remote', '127.0.0.1', $port);
+    my $socket = IO::Socket::INET->new(PeerAddr => '10.9.0.2', PeerPort => 9, Proto => 'udp') or die "socket: $!";
+    # What comes before the receiver has its keys, or finds a queue full, is dropped.
+    ok(wait_for(sub { $socket->send($packet) foreach 1 .. 20; authentic() >= $bytes }), "$name: packets come, and are authentic");
+    ok(end_server($_), "$name: an end ends") foreach $sender, $receiver;
+    unlike(slurp("$world/receiver.log"), qr/error/i, "$name: the receiver reports no error");
+    return slurp("$world/sender.err") . slurp("$world/receiver.err");
+}
+
+foreach (['with every default', 'cpu-bytes', GPUAES_MIN_BYTES => 'auto'], ['with each block on the GPU', 'gpu-bytes']) {
+    my ($how, $figure, %env) = @$_;
+    my ($ours, $stock) = (with_gpuaes(%env), without_gpuaes());
+    foreach (['encryption', $ours, $stock], ['decryption', $stock, $ours]) {
+        my ($what, @ends) = @$_;
+        my $said = there("$what $how", @ends);
+        cmp_ok(total($said, $figure), '>=', 0.98 * $bytes, "$what $how: $figure");
+        is(total($said, 'faults'), 0, "$what $how: no fault");
+    }
+}
+
+done_testing();
