@@ -105,6 +105,7 @@ sub there_and_back
     ok(end_server($server), "$name: the server ends");
     my $said = slurp("$world/nginx.err");
     cmp_ok(totals($said, @all), '>=', (2 * @suites + 34) * $bytes, "$name: nginx had us do its records");
+    cmp_ok(total($said, 'gpu-bytes'), '>=', 0.99 * 34 * $bytes, "$name: nginx had the GPU do them") if !%env;
     is(total($said, 'faults'), 0, "$name: no fault");
     unlike($said, qr/\[(?:alert|crit|emerg|error)\]/, "$name: nginx reports no error") or diag($said);
     return;

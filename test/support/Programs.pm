@@ -14,7 +14,7 @@ use Test::More;
 
 our @EXPORT = qw(run start stop slurp spew stand_in skip_if_configured with_gpuaes without_gpuaes figure libraries
     overlays $source $build $folder $gpuaes_command @namespace);
-our @EXPORT_OK = qw(good total free_port gpuaes other_openssls shell refused wait_for fips_stand_in);
+our @EXPORT_OK = qw(become good total free_port gpuaes other_openssls shell refused wait_for fips_stand_in);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/../..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
@@ -132,6 +132,14 @@ sub run
     my $status = $?;
     my $result = {status => $status, out => $given // slurp($how{out}), err => slurp($how{err})};
     return $result;
+}
+
+# This process goes on as another program, which finds no folder left behind.
+sub become
+{
+    my @command = @_;
+    rmdir($folder);
+    exec(@command) or die "$command[0]: $!\n";
 }
 
 # The command on the emulator or a device; as $0, a shell's lines, with the words as $1...

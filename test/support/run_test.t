@@ -44,6 +44,12 @@ make_path("$folder/test");
     like(prove('test/plain_test', 'echo "ok 1 - ${MAKEFLAGS-none}, ${MAKELEVEL-none}"; echo 1..1')->{out}, qr/^ok 1 - none, none$/m,
         'a test that calls make has nothing of the make that runs it');
 }
+{
+    local $ENV{TMPDIR} = "$folder/temporary";
+    make_path($ENV{TMPDIR});
+    is(prove('test/plain_test')->{status}, 0, 'a test that has a folder for temporary files');
+    is_deeply([glob("$ENV{TMPDIR}/*")], [], 'and leaves it empty');
+}
 
 # As asan_forks.h says that it had to end a child.
 my $stopped = 'echo stopped >$GPUAES_TEST_FORKS; echo "not ok 1 - it"; echo 1..1';
