@@ -15,7 +15,7 @@ our @modes = (
     ['ECB encrypt', cipher => 'AES-256-ECB', operation => 'encrypt'],
     ['ECB decrypt', cipher => 'AES-256-ECB', operation => 'decrypt'],
     ['CBC decrypt', cipher => 'AES-256-CBC', operation => 'decrypt']);
-our @families = ('small', 'two_table', 'large', 'hybrid');
+our @families = ('small', 'two_table', 'hybrid');
 
 # read_results(FILES): {head => [{label => text} of each file], rows => [{column => value}],
 # of_part => {part => its rows}, notes => [what was skipped]}. Where two files measured the same case, the first
