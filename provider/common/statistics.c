@@ -179,7 +179,7 @@ static void print(const char *what, const uint64_t f[FIGURES], int is_last)
         all |= f[i];
     int n =
         snprintf(line, sizeof line, "gpuaes: %s%s", what,
-                 all == 0 ? " nothing was used: no update of 1 KiB or more came to gpuaes" : "");
+                 all == 0 ? " nothing was done: gpuaes finished no update of 1 KiB or more" : "");
     for (int i = 0; i < FIGURES && all != 0; i++)
         n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, names[i], f[i]);
     n += snprintf(line + n, sizeof line - (size_t)n, " pid=%ld\n", (long)getpid());

@@ -254,7 +254,7 @@ static const struct {
     {"without a summary a child counts from 0 as well", "GPUAES_POLICY=cpu GPUAES_LOG=off", 1,
      count, "1counted 65536\n|0gpuaes"},
     {"a process that uses nothing says so, and shows no figures", CPU, 0, do_nothing,
-     "1" LINE "nothing was used: no update of 1 KiB or more came to gpuaes pid=|0bytes="},
+     "1" LINE "nothing was done: gpuaes finished no update of 1 KiB or more pid=|0bytes="},
     {"a process without a device is told so once",
      "GPUAES_START=eager GPUAES_LOG=debug GPUAES_EMULATOR=devices=0 CUDA_VISIBLE_DEVICES=-1", 0,
      miss_device, "1gpuaes: debug no device: "},

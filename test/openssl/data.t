@@ -111,7 +111,7 @@ sub cipher_data
         sub { (OPENSSL_CONF => '/dev/null') });
     my $text = $result->{out} . $result->{err};
     my ($tests) = $text =~ /Completed (\d+) tests/;
-    my $bytes = figure($result, 'gpu-bytes') // 0; # no figures where nothing was used
+    my $bytes = figure($result, 'gpu-bytes') // 0; # no figures where nothing was done
     note("$name: $tests tests, gpu-bytes=$bytes");
     skipped($name, $text);
     $gpu_bytes += $bytes;
