@@ -122,6 +122,14 @@ foreach my $some ('', "\n", '=', '==', '====', 'Q', 'QQ', "QQ\n", 'QQ=', 'QU=', 
     is(differs($some, '-i'), '', "-d -i \"$name\"");
 }
 
+# Messages may go to the file that the output goes to, as other programs' output does.
+spew($text, 'Zm9v!mFy');
+my @shared = map {
+    run(['/bin/sh', '-c', '(echo before; "$0" -d "$1"; echo behind) >"$2" 2>&1', $_, $text, "$folder/shared"], env => {%$ours, LC_ALL => 'C'});
+    messages({err => slurp("$folder/shared")})
+} "$folder/base64", 'base64';
+is($shared[0], $shared[1], 'output and message in one file: the message is behind the output');
+
 # A text that is damaged somewhere, many times over: what is in front of the damage comes out.
 my $seed = $ENV{GPUAES_TEST_SEED} // time();
 diag("GPUAES_TEST_SEED=$seed");

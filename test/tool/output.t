@@ -447,6 +447,14 @@ foreach my $case (
     ok($result->{out} eq $expected, $name) or diag($result->{err});
 }
 {
+    # By one thread, so that all pieces in front of the last one are written before the error.
+    my @cbc = ('-aes-256-cbc', '-K', '5a' x 32, '-iv', '01' x 16);
+    my $cut = spew("$folder/cut", substr(run(['openssl', 'enc', @cbc, '-in', $in], env => without_gpuaes())->{out}, 0, 10_000 - 1));
+    my $shared = shell("(echo before; \"\$0\" dec @cbc -bufsize 4096 -threads 1 -in \"\$1\"; echo behind) >\"\$2\" 2>&1; cat \"\$2\"", $cut, $several);
+    like($shared->{out}, qr/\Abefore\n\Q${\substr($plain, 0, 8192)}\Egpuaes dec: wrong final block length: [^\n]*\nbehind\n\z/,
+        'a message in the same file is behind the output');
+}
+{
     my $zeros = spew("$folder/zeros", "\0" x 20_000_000);
     foreach (['', qr/\A141\n\z/], ["trap '' PIPE; ", qr/^gpuaes enc: standard output: Broken pipe\n1$/m]) {
         my ($before, $said) = @$_;

@@ -100,12 +100,10 @@ int stream_run(struct stream *stream, int progress_wish)
         (void)snprintf(pipeline->error, sizeof pipeline->error, "%s: %s", output->name,
                        strerror(errno));
     }
-    progress_end(&progress, ok);
-    if (!ok) {
-        (void)complain("%s", pipeline->error);
+    if (!ok)
         output_abandon(output);
-    }
-    return ok;
+    progress_end(&progress, ok);
+    return ok || complain("%s", pipeline->error);
 }
 
 void stream_close(struct stream *stream)

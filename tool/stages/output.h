@@ -41,7 +41,10 @@ stage_fn output_write;
 /* Makes the file appear; 1, or 0 with errno set. */
 int output_commit(struct output *output);
 
-/* As if there had been none, as far as that can be. */
+/*
+ * As if there had been none, as far as that can be. What others write to standard output then comes
+ * behind what was written: to be called before a message, which may go there as well.
+ */
 void output_abandon(struct output *output);
 
 #endif
