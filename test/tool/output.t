@@ -533,6 +533,9 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
     waitpid($pid, 0);
     like(slurp("$folder/progress"), qr/\r\e\[K\d+ bytes in \d+\.\d\d s, \d+\.\d\d GB\/s\n\z/,
         'and takes the line away at the end, for bytes, seconds and rate');
+    my $shared = shell("(head -c 5000 \"\$1\"; sleep 1; tail -c +5001 \"\$1\") | \"\$0\" enc @cipher -bufsize 4096 --progress >\"\$2\" 2>&1; cat \"\$2\"",
+        $in, $several);
+    like($shared->{out}, qr/\A\Q$coded\E\d+ bytes in [^\r\n]*\n\z/, 'and draws none into the output');
     my $coded = run([$gpuaes_command, 'base64', '--progress', $in], env => $ours);
     like($coded->{err}, qr/(?:^|\r\e\[K)${\length($plain)} bytes in \d+\.\d\d s, /m, 'base64 --progress sums up, too');
     # On a terminal by itself, and never wider than that is.

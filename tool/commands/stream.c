@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -28,12 +29,20 @@ struct progress {
     int sums_up;      /* a line was drawn, or is always wanted */
 };
 
+/* A line that is drawn meanwhile would lie over what was written, whose writers do not move on. */
+static int draws_over(const struct output *output)
+{
+    struct stat to, message;
+    return output->seekable && fstat(output->fd, &to) == 0 && fstat(STDERR_FILENO, &message) == 0 &&
+           to.st_dev == message.st_dev && to.st_ino == message.st_ino;
+}
+
 static struct progress progress_begin(const struct stream *stream, int wish)
 {
     return (struct progress){
         .source = &stream->source,
         .begun = clock_seconds(CLOCK_MONOTONIC),
-        .shown = wish == PROGRESS_ALWAYS ||
+        .shown = (wish == PROGRESS_ALWAYS && !draws_over(&stream->output)) ||
                  (wish == PROGRESS_AUTO && isatty(STDERR_FILENO) && !isatty(stream->output.fd) &&
                   tcgetpgrp(STDERR_FILENO) == getpgrp()),
         .sums_up = wish == PROGRESS_ALWAYS,
