@@ -107,6 +107,9 @@ foreach my $case (
     [['dec', '-aes-256-cbc', '--offset', 17], qr/--offset 17: expected a multiple of 16, the block of -aes-256-cbc/],
     [['enc', '-aes-256-ecb', '--length', 17], qr/--length 17: expected a multiple of 16/],
     [['enc', '-aes-256-ctr', '-a', '--offset', 48], qr/--offset: not together with -a/],
+    [['enc', '-aes-256-cbc', '--length', 16], qr/--length: expected -aes-...-ctr, /],
+    [['enc', '-aes-256-cbc', '--length', 16, '--offset', 16], qr/--offset and --length: expected -aes-...-ctr, /],
+    [['enc', '-aes-256-ctr', '-a', '--length', 48], qr/--length: not together with -a/],
     [['enc', '-aes-256-ecb', '--piece', '--offset', 16], qr/--piece: expected -aes-...-ctr/],
     [['enc', '-aes-256-ctr', '--piece'], qr/--piece: expected --offset as well/],
     [['enc', '-aes-256-cbc', '--piece'], qr/--piece: expected -aes-...-ctr/],
@@ -118,7 +121,10 @@ foreach my $case (
     refused($result, qr/^gpuaes ...: $said/m, "@$options: refused");
 }
 my $salted = gpuaes(['enc', '-aes-256-ctr', '-pbkdf2', '-k', 'x', '--offset', 16, '-in', $in]);
-like($salted->{err}, qr/expected -S, -nosalt, or -K and -iv, since all parts must have the same salt/, 'a salt of each part');
+my $why = qr/expected -S, -nosalt, or -K and -iv, since all parts must have the same salt/;
+like($salted->{err}, qr/^gpuaes enc: --offset: $why$/m, 'a salt of each part');
+$salted = gpuaes(['enc', '-aes-256-ctr', '-pbkdf2', '-k', 'x', '--length', 16, '-in', $in]);
+like($salted->{err}, qr/^gpuaes enc: --length: $why$/m, 'which is said of the option that was given');
 
 # ---- The script, GNU parallel, Slurm ---------------------------------------------------------------
 

@@ -157,7 +157,10 @@ int enc_options_read(struct enc_options *o, int argc, char **argv)
                         "Base64 alone there is gpuaes base64");
     if (o->iterations != 0)
         o->pbkdf2 = 1;
-    o->is_shard = o->offset != UINT64_MAX || o->length != UINT64_MAX;
+    if (o->offset != UINT64_MAX)
+        o->part = o->length != UINT64_MAX ? "--offset and --length" : "--offset";
+    else if (o->length != UINT64_MAX)
+        o->part = "--length";
     if (o->offset == UINT64_MAX)
         o->offset = 0;
     return 1;

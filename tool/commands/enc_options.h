@@ -15,8 +15,8 @@ struct enc_options {
     const char *key_file;
     int pbkdf2;
     uint64_t iterations, salt_bytes, piece, threads; /* 0: by default */
-    int is_shard;                                    /* an offset or a length was given */
-    uint64_t offset, length;                         /* the latter: UINT64_MAX for all */
+    const char *part;        /* the names of the options that ask for one; NULL without them */
+    uint64_t offset, length; /* the latter: UINT64_MAX for all */
     int sync, no_clobber, is_piece;
     int progress; /* enum progress_wish */
 };

@@ -24,20 +24,22 @@ int shard_check(const struct enc_options *o, const struct cipher_job *job)
         return complain("--piece: expected -aes-...-ctr; with -%s, the blocks before and behind "
                         "are needed",
                         cipher);
-    if (o->is_piece && !o->is_shard)
+    if (o->is_piece && o->part == NULL)
         return complain("--piece: expected --offset as well, which says where the piece begins");
-    if (!o->is_shard)
+    if (o->part == NULL)
         return 1;
     if (!cipher_is_parallel(job->cipher, job->encrypt))
-        return complain("--offset: expected -aes-...-ctr, -aes-...-ecb or the decryption of "
+        return complain("%s: expected -aes-...-ctr, -aes-...-ecb or the decryption of "
                         "-aes-...-cbc; %s with -%s needs all that comes before",
-                        job->encrypt ? "encryption" : "decryption", cipher);
+                        o->part, job->encrypt ? "encryption" : "decryption", cipher);
     if (o->base64)
-        return complain("--offset: not together with -a, since parts of Base64 are not to be "
-                        "put together");
+        return complain("%s: not together with -a, since parts of Base64 are not to be "
+                        "put together",
+                        o->part);
     if (o->key == NULL && !o->decrypt && !o->no_salt && o->salt == NULL)
-        return complain("--offset: expected -S, -nosalt, or -K and -iv, since all parts must have "
-                        "the same salt");
+        return complain("%s: expected -S, -nosalt, or -K and -iv, since all parts must have "
+                        "the same salt",
+                        o->part);
     if (!is_ctr(job) && o->offset % BLOCK != 0)
         return complain("--offset %llu: expected a multiple of %d, the block of -%s",
                         (unsigned long long)o->offset, BLOCK, cipher);
@@ -50,7 +52,7 @@ int shard_check(const struct enc_options *o, const struct cipher_job *job)
 int shard_enter(const struct enc_options *o, struct source *source, struct cipher_job *job)
 {
     const unsigned char *data;
-    if (!o->is_shard)
+    if (o->part == NULL)
         return 1;
     job->position = o->offset;
     if (o->is_piece || o->offset == 0)
