@@ -205,6 +205,7 @@ static void build(struct enc *enc)
     enc->stream.source.lead = enc->job.prefix_bytes;
     if (o->base64 && o->decrypt) {
         enc->decode.between = BASE64_WHITE_SPACE;
+        enc->decode.name = enc->stream.source.name;
         base64_decode_add(&enc->decode, pipeline);
     }
     cipher_add(&enc->job, pipeline);

@@ -196,6 +196,13 @@ static int carry_over(void *context, struct piece *piece)
     return 1;
 }
 
+static int fail_invalid(const struct base64_decode *job, struct piece *piece)
+{
+    if (job->name == NULL)
+        return piece_fail(piece, "invalid input");
+    return piece_fail(piece, "%s: its Base64 is damaged or cut off", job->name);
+}
+
 static int decode_piece(void *context, struct piece *piece)
 {
     const struct base64_decode *job = context;
@@ -208,8 +215,7 @@ static int decode_piece(void *context, struct piece *piece)
     piece->broken = !decode_groups(job->between, piece->data + done, piece->bytes - done,
                                    out + done / 4 * 3, &written);
     piece_use_spare(piece, done / 4 * 3 + written);
-    return !piece->broken || piece_fail(piece, "invalid input") ||
-           job->between != BASE64_WHITE_SPACE;
+    return !piece->broken || fail_invalid(job, piece) || job->between != BASE64_WHITE_SPACE;
 }
 
 void base64_decode_close(struct base64_decode *job)
