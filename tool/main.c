@@ -72,10 +72,18 @@ static int run_command(int argc, char **argv)
     return 2;
 }
 
-/* `command` is NULL: the help of all. */
-static int help(char *command)
+/* 1, or 0 after a complaint where there is a word that nothing is expected of. */
+static int is_last(const char *next)
 {
-    char option[] = "--help";
+    return next == NULL || complain("\"%s\": expected nothing more (see gpuaes --help)", next);
+}
+
+/* The words: none for the help of all, or a command. */
+static int help(char **words)
+{
+    char option[] = "--help", *command = words[0];
+    if (command != NULL && !is_last(words[1]))
+        return 1;
     if (command != NULL)
         return run_command(2, (char *[]){command, option, NULL});
     usage(stdout);
@@ -98,8 +106,10 @@ int main(int argc, char **argv)
     }
     const char *word = argv[1] + strspn(argv[1], "-");
     if (strcmp(word, "help") == 0 || strcmp(word, "h") == 0)
-        return help(argv[2]);
+        return help(argv + 2);
     if (strcmp(word, "version") == 0 || strcmp(word, "V") == 0 || strcmp(word, "v") == 0) {
+        if (!is_last(argv[2]))
+            return 1;
         (void)printf("gpuaes %s (%s)\n", PACKAGE_VERSION, OpenSSL_version(OPENSSL_VERSION));
         return printed(0);
     }

@@ -44,6 +44,11 @@ foreach my $command (@commands) {
     is("$same->{status} $same->{out}", "0 $result->{out}", "help $command is the same");
     isnt(gpuaes([$command, '--no-such-option'])->{status}, 0, "$command refuses other options");
 }
+foreach my $words (['-v'], ['--version'], ['help', 'enc'], ['--help', 'info'], ['info'], ['doctor']) {
+    my $more = gpuaes([@$words, 'extra']);
+    is($more->{out}, '', "@$words with one more word prints nothing");
+    refused($more, qr/^gpuaes(?: \w+)?: "extra": expected /m, "@$words with one more word");
+}
 $unknown = gpuaes(['help', 'encrypt']);
 is($unknown->{status} >> 8, 2, 'help for a command that is not there fails');
 like($unknown->{err}, qr/^gpuaes: there is no command "encrypt"; gpuaes/, 'which it says');
