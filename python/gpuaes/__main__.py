@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -81,7 +82,9 @@ def main() -> None:
     elif words[0] == "provider":
         _fail(f"provider has the arguments {words[1:]}: expected --config")
     else:
-        os.execv(_packed("gpuaes"), ["gpuaes", *words])
+        command = _packed("gpuaes")
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the command would
+        os.execv(command, ["gpuaes", *words])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -154,3 +155,15 @@ def test_configuration_of_a_user_without_a_folder(monkeypatch, capsys, tmp_path)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
     with pytest.raises(SystemExit, match="^python -m gpuaes: the configuration cannot be written: Could not determine home"):
         configure(monkeypatch, capsys, tmp_path, "")
+
+
+def test_command_is_ended_by_a_pipe_without_a_reader(tmp_path):
+    pytest.importorskip("gpuaes", exc_type=ImportError)
+    (tmp_path / "gpuaes").write_text("#!/bin/sh\nkill -PIPE $$\n")
+    (tmp_path / "gpuaes").chmod(0o700)
+    lines = (
+        "import importlib, pathlib, sys; program = importlib.import_module('gpuaes.__main__');"
+        " program.NATIVE = pathlib.Path(sys.argv.pop()); program.main()"
+    )
+    result = subprocess.run([sys.executable, "-c", lines, "info", str(tmp_path)])
+    assert result.returncode == -signal.SIGPIPE

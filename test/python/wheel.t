@@ -91,7 +91,7 @@ sub in_reach
 
 my $hidden = in_reach({}, 'ls', $build);
 SKIP: {
-    skip($hidden->{err} =~ s/\n.*//sr || 'no mount namespace here', 15) if $hidden->{status} == 77 << 8;
+    skip($hidden->{err} =~ s/\n.*//sr || 'no mount namespace here', 17) if $hidden->{status} == 77 << 8;
     is($hidden->{out}, '', 'no file of the build is in reach');
     is(in_reach({}, 'python3', '-c', 'from gpuaes import _library; print(_library.lib._name)')->{out},
         "$package/native/libgpuaes.so.1\n", 'the library is that of the wheel');
@@ -100,6 +100,11 @@ SKIP: {
     my $help = in_reach({}, 'python3', '-m', 'gpuaes', '--help')->{out};
     like($help, qr/python -m gpuaes COMMAND\.\.\..*^GPUAES\(1\).*^SYNOPSIS$/ms, '--help shows the manual');
     like(in_reach({}, 'python3', '-m', 'gpuaes', '--help', 'provider-gpuaes')->{out}, qr/^PROVIDER-GPUAES\(7\)/m, 'and other pages');
+    my $zeros = spew("$folder/zeros", "\0" x 1_000_000);  # more than a pipe holds
+    foreach my $command ('gpuaes', 'python3 -m gpuaes') {
+        my $broken = in_reach({}, 'bash', '-c', "set -o pipefail; $command base64 '$zeros' | head -c4");
+        is("$broken->{out}$broken->{err} " . ($broken->{status} >> 8), 'AAAA 141', "SIGPIPE ends $command, without a message");
+    }
 
     like(in_reach({OPENSSL_CONF => "$folder/none.cnf"}, 'gpuaes', 'doctor')->{out},
         qr/set OPENSSL_CONF to what "python3 -m gpuaes provider --config" prints/, 'doctor says how to configure OpenSSL');
