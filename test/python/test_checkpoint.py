@@ -265,6 +265,10 @@ def test_wrong_arguments_are_refused(arrays, key, path, tmp_path):
         checkpoint.load_file(path, key, "cuda", package="numpy")
     with pytest.raises(ValueError, match="is no regular file$"):
         checkpoint.save_file(arrays, tmp_path, key)
+    path.symlink_to("missing/sealed")
+    for missing in path, tmp_path / "missing/sealed":
+        with pytest.raises(FileNotFoundError, match=f"'{re.escape(str(missing))}'$"):
+            checkpoint.save_file(arrays, missing, key)
 
 
 def test_file_has_another_name_until_it_is_complete(arrays, key, path, tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ def replacing(path: AnyPath, buffering: int = -1) -> Iterator[Any]:
     """A file that takes the place of `path`, or of the file that a symbolic link there names, once it is complete. Until
     then nobody can foresee its name, and nobody else can open it. Its mode is then that of the old file, or what the
     umask leaves. An exception leaves `path` as it was. Raises ValueError where that is no regular file."""
-    path = os.fsdecode(path)
+    path = given = os.fsdecode(path)
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -29,7 +29,11 @@ def replacing(path: AnyPath, buffering: int = -1) -> Iterator[Any]:
         raise ValueError(f"{path} is no regular file")
     path = os.path.realpath(path)
     new = os.path.join(os.path.dirname(path), f".gpuaes-{secrets.token_hex(16)}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        error.filename = given  # the caller knows nothing of the other name
+        raise
     try:
         with open(descriptor, "wb", buffering) as file:
             yield file
