@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from . import _library, aead, base64, batch, ciphers
-from ._arguments import integers
+from ._arguments import STRINGS, integers
 from ._driver import DeviceMemory
 from .batch import Batch
 from .errors import AlreadyFinalized, GpuaesError, InvalidTag
@@ -96,7 +96,7 @@ def start(devices: Iterable[SupportsIndex] | None = None) -> list[Device]:
     """
     wanted = None
     if devices is not None:
-        if isinstance(devices, str) or not isinstance(devices, Iterable):
+        if isinstance(devices, STRINGS) or not isinstance(devices, Iterable):
             raise TypeError(f"devices is {devices!r}: expected a list of ordinals, or None")
         wanted = integers(devices, "devices")
         for ordinal in wanted:

@@ -14,6 +14,7 @@ from ._libcrypto import SecretBytes
 from ._memory import Memory
 
 KEY_BYTES = (16, 24, 32)
+STRINGS = (str, bytes, bytearray)  # where several things are expected, one string is no row of its elements
 
 
 def host_memory(value: Any, name: str) -> Memory:
@@ -38,9 +39,11 @@ def small_bytes(value: Any, name: str, least: int, most: int) -> bytes:
 def integers(values: Iterable[SupportsIndex], name: str) -> list[int]:
     """Of any integer type, such as NumPy's."""
     try:
+        if isinstance(values, STRINGS):
+            raise TypeError
         values = list(values)
     except TypeError:
-        raise TypeError(f"{name} is {values!r}: expected integers") from None
+        raise TypeError(f"{name} is {values!r:.60}: expected integers") from None
     if set(map(type, values)) <= {int}:
         return cast("list[int]", values)  # by C alone
     result = []

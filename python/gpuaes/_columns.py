@@ -52,6 +52,8 @@ def column(values: Any) -> Column:
         return values
     if isinstance(values, range):
         return _in_range(Steps(values.start, values.step, len(values)))
+    if isinstance(values, (bytes, bytearray)):  # of which the array module would take eight for a number
+        raise TypeError(f"{type(values).__name__} is no row of integers")
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return _steps_of(array("Q", values))

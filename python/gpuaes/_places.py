@@ -12,7 +12,7 @@ from operator import add, index, le, sub
 from typing import Any, Iterable, NamedTuple, Sequence, SupportsIndex
 
 from . import _memory
-from ._arguments import integers
+from ._arguments import STRINGS, integers
 from ._columns import Column, are_apart, are_within, column, each, equal, every, greatest, least, repeated, woven
 from ._memory import Memory
 from ._types import Data, Numbers
@@ -89,6 +89,8 @@ def row(numbers: Any, name: str) -> Column:
 
 def places_of(arrays: Sequence[Any], name: str, writable: bool = False) -> Places:
     """Those of arrays, or of Pieces of them."""
+    if isinstance(arrays, STRINGS):
+        raise TypeError(f"{name} is {arrays!r:.60}: expected a sequence of arrays")
     memories, addresses, lengths = [], array("Q"), array("Q")
     for i, each_ in enumerate(arrays):
         if isinstance(each_, Pieces):

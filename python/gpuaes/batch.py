@@ -24,7 +24,7 @@ from operator import add, and_, eq, ge, sub
 from typing import Any, Callable, Generic, Iterable, Sequence, SupportsIndex, TypeVar, Union, overload
 
 from . import _buffers, _driver, _library, _memory
-from ._arguments import KEY_BYTES, byte_strings, integers, place, secret_key
+from ._arguments import KEY_BYTES, STRINGS, byte_strings, integers, place, secret_key
 from ._columns import are_apart, as_array, column, each, edges, equal, every, greatest, repeated
 from ._driver import DeviceMemory
 from ._libcrypto import SecretBytes
@@ -415,7 +415,7 @@ class Batch(Owner, Generic[OutT, DeviceT]):
             return None
         if self._mode != "GCM":
             raise ValueError(f"aad is given: expected None in {self._mode}")
-        if not hasattr(aad, "__len__"):
+        if isinstance(aad, (*STRINGS, memoryview)) or not hasattr(aad, "__len__"):
             raise TypeError(f"aad is {aad!r:.60}: expected a sequence of byte strings")
         if len(aad) != self._count:
             raise ValueError(f"aad has {len(aad)}: expected {self._count}, one for each message")

@@ -301,7 +301,17 @@ def test_wrong_arguments(device_array, cuda_stream):
     ]:
         refused(said, "CTR", key, pieces, ivs=[iv], out=pieces, kind=TypeError)
     refused("^key_numbers is 0: expected integers", "CTR", [key, key], [array], ivs=[iv], key_numbers=0, kind=TypeError)
-    refused("^aad is 5: expected a sequence", "GCM", key, [array], ivs=[iv], aad=5, kind=TypeError)
+    for aad in 5, "a", b"a", memoryview(b"a"):
+        refused("^aad is .*: expected a sequence", "GCM", key, [array], ivs=[iv], aad=aad, kind=TypeError)
+    for string in bytes(16), bytearray(16), "a":
+        said = re.escape(f" is {string!r}"[:20])
+        refused(f"^key_numbers{said}.*: expected integers", "CTR", [key] * 98, [array] * len(string), ivs=[iv] * len(string),
+                key_numbers=string, kind=TypeError)
+        refused(f"^out{said}.*: expected a sequence of arrays", "CTR", key, [array], ivs=[iv], out=string, kind=TypeError)
+    for string in bytes(16), bytearray(16), "ab":
+        said = re.escape(f" is {string!r}"[:20])
+        refused(f"^offsets{said}.*: expected integers", "CTR", key, array, ivs=[iv], offsets=string, kind=TypeError)
+        refused(f"^messages.begins{said}.*: expected integers", "CTR", key, Pieces(array, string, 0), ivs=[iv], kind=TypeError)
     refused("^offsets is given with a sequence", "CTR", key, [array], ivs=[iv], offsets=[0, 1])
     refused(r"^offsets\[1\] is 65: expected 0 to 64", "CTR", key, array, ivs=[iv], offsets=[0, 65])
     refused(r"^offsets\[2\] is 15: expected 16 to 64", "CTR", key, array, ivs=[iv] * 2, offsets=[0, 16, 15])

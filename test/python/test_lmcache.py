@@ -347,3 +347,5 @@ def test_wrong_arguments_are_refused(device_array):
         lmcache.decrypt(key, data, [16], places=[0.5])
     with pytest.raises(TypeError, match="^sizes is 16: expected integers"):
         lmcache.decrypt(key, data, 16)
+    with pytest.raises(TypeError, match=r"^sizes is b'\\x03\\x00.*': expected integers"):
+        lmcache.decrypt(key, data, (3).to_bytes(8, "little"))

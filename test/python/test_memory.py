@@ -400,5 +400,6 @@ def test_arrays_of_jax_without_memory(monkeypatch):
 
 
 def test_devices_by_name_are_refused():
-    with pytest.raises(TypeError, match="^devices is 'cuda': expected a list of ordinals"):
-        gpuaes.start("cuda")
+    for devices, said in ("cuda", "'cuda'"), (b"0", "b'0'"):
+        with pytest.raises(TypeError, match=f"^devices is {said}: expected a list of ordinals"):
+            gpuaes.start(devices)

@@ -316,6 +316,9 @@ def test_nested_columns():
         schema = _thrift.read(bytes(end))[0][2][1].values
         assert plain.left == left
         assert [each[4][1].decode() + (f" {each[5][1]}" if 5 in each else "") for each in schema] == kept
+    for name in "b", b"b":
+        with pytest.raises(TypeError, match=f"^columns is {name!r}: expected a sequence of names, or None$"):
+            parquet.decrypt(data, KEY, columns=name)
 
 
 # ---- Memory of a device ----------------------------------------------------------------

@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, Iterable, Mapping, NamedTuple, Sequence, TypeVar, Union, overload
 
 from .. import _memory
-from .._arguments import small_bytes
+from .._arguments import STRINGS, small_bytes
 from .._driver import DeviceMemory
 from .._types import Buffer, CudaArray, Data, DLPackArray, ElementsArray, T
 from ._parquet_file import File, FindKey, Page
@@ -107,6 +107,8 @@ def decrypt(
 
     Raises RefusedFile, which names the place, where the file is malformed or not authentic.
     """
+    if isinstance(columns, STRINGS):
+        raise TypeError(f"columns is {columns!r:.60}: expected a sequence of names, or None")
     memory = _memory.view(data, name="data")
     if like is None and memory.device is not None:
         like = data
