@@ -10,6 +10,7 @@ decrypted by the CPU, to see that both agree.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import re
 import secrets
 import sys
 
@@ -57,8 +58,14 @@ def encrypt_in_place(array, key):
         sys.exit("CTR: the CPU gives other bytes")
 
 
+def mebibytes(text):
+    if not re.fullmatch("[0-9]{1,7}", text) or not 1 <= int(text) <= 1 << 20:
+        sys.exit(f"encrypt_cupy.py: {text}: expected a number of MiB, from 1 to 1048576")
+    return int(text)
+
+
 def main():
-    count = (int(sys.argv[1]) if len(sys.argv) > 1 else 256) << 18
+    count = mebibytes(sys.argv[1] if len(sys.argv) > 1 else "256") << 18
     array = cupy.arange(count, dtype=cupy.float32)
     key = AESGCM.generate_key(256)
     seal_and_open(array, key)

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The program sets it first. */
+/* What messages are about: the program sets it before it reads a file. */
 extern const char *file_name;
 
-/* Prints a message that begins with the names of the program and the file, and exits. */
+/* Prints a message that begins with the name of the program and file_name, and exits. */
 void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *format, ...);
 
 /* The same memory, unless it is NULL: then there is none left, and the program fails. */

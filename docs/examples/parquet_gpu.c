@@ -116,13 +116,16 @@ static size_t read_hex(const char *text, unsigned char *bytes, size_t most)
     return count;
 }
 
-/* Returns 0 for what is no key. */
-static int read_key(struct keys *keys, const char *hex, unsigned number)
+/* Fails where the text is no key, with a message about the option. */
+static void read_key(struct keys *keys, const char *hex, unsigned number)
 {
     size_t size = read_hex(hex, keys->bytes[number], 32);
 
     keys->sizes[number] = size;
-    return size == 16 || size == 24 || size == 32;
+    file_name = number == 0 ? "-f" : "-k";
+    if (size != 16 && size != 24 && size != 32)
+        fail("%s%sexpected 32, 48 or 64 hexadecimal digits", keys->names[number],
+             number == 0 ? "" : ": ");
 }
 
 int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix,
@@ -135,15 +138,18 @@ int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix,
         char *equals = option == 'k' ? strrchr(optarg, '=') : NULL;
 
         if (option == 'f') {
-            right = has_footer_key = read_key(keys, optarg, 0);
+            read_key(keys, optarg, 0);
+            has_footer_key = 1;
         } else if (option == 'p') {
             prefix->count = read_hex(optarg, prefix->at, NAME);
-            right = prefix->count > 0 || *optarg == '\0';
+            file_name = "-p";
+            if (prefix->count == 0 && *optarg != '\0')
+                fail("expected an even number of hexadecimal digits, %d at most", 2 * NAME);
         } else if (option == 'u') {
             *takes_unauthenticated = 1;
         } else if (equals != NULL && equals - optarg < NAME && keys->count < KEYS) {
             memcpy(keys->names[keys->count], optarg, (size_t)(equals - optarg));
-            right = read_key(keys, equals + 1, keys->count++);
+            read_key(keys, equals + 1, keys->count++);
         } else {
             right = 0;
         }

@@ -58,7 +58,7 @@ const unsigned char *key_table(const struct keys *keys, size_t size);
 /*
  * Reads options -f, -k, -p and -u as in parquet_decrypt.c into *keys, *prefix, whose bytes are the
  * caller's, NAME of them, and *takes_unauthenticated, which becomes 1 for -u. Returns the number of
- * the first argument behind them, or 0 where the options are wrong.
+ * the first argument behind them, or 0 where the options are wrong. Fails where their digits are.
  */
 int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix,
                  int *takes_unauthenticated);

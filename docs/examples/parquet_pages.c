@@ -379,6 +379,19 @@ static unsigned key_of(const struct keys *keys, const struct chunk *chunk)
     fail("column %s: its key is missing: -k %s=HEX", chunk->name, chunk->name);
 }
 
+/* Fails for a key of a column that the file lacks. Without row groups, no column is known. */
+static void check_names(const struct keys *keys, const struct footer *footer)
+{
+    for (unsigned i = 1; i < keys->count && footer->count > 0; i++) {
+        size_t n = 0;
+
+        while (n < footer->count && strcmp(keys->names[i], footer->chunks[n].name) != 0)
+            n++;
+        if (n == footer->count)
+            fail("-k %s: the file has no such column", keys->names[i]);
+    }
+}
+
 /* The metadata of columns with keys of their own, which lies in the footer. */
 static void open_column_metadata(struct file *file)
 {
@@ -424,6 +437,7 @@ static void check_metadata(const struct footer *footer)
 void open_footer(struct file *file, struct bytes prefix)
 {
     open_file_metadata(file, prefix);
+    check_names(file->keys, &file->footer);
     open_column_metadata(file);
     check_metadata(&file->footer);
 }

@@ -12,6 +12,7 @@ encrypted by the default provider to check the first.
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
 import ctypes
+import re
 import secrets
 import sys
 import time
@@ -120,8 +121,14 @@ def timed(what, encrypt, key, iv, tensor):
     return result
 
 
+def mebibytes(text):
+    if not re.fullmatch("[0-9]{1,7}", text) or not 1 <= int(text) <= 1 << 20:
+        sys.exit(f"torch_tensor.py: {text}: expected a number of MiB, from 1 to 1048576")
+    return int(text)
+
+
 def main():
-    bytes_ = (int(sys.argv[1]) if len(sys.argv) > 1 else 256) << 20
+    bytes_ = mebibytes(sys.argv[1] if len(sys.argv) > 1 else "256") << 20
     key, iv = secrets.token_bytes(32), secrets.token_bytes(16)
     plain = torch.randint(0, 256, (bytes_,), dtype=torch.uint8, device="cuda")
 

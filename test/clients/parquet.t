@@ -91,6 +91,7 @@ foreach my $footer ('signed', 'encrypted') {
     refuses($name, $options{$name} =~ s/-f \w+/-f $other/r, 'footer: not authentic');
     refuses($name, $options{$name} =~ s/words=\w+/words=$other/r, 'row group 0, column words, metadata: not authentic');
     refuses($name, $options{$name} =~ s/-k words=\w+//r, 'column words: its key is missing');
+    refuses($name, "$options{$name} -k nope=$other", '-k nope: the file has no such column');
     $name = "AES_GCM_V1-$footer-footer";
     refuses($name, $options{$name} =~ s/-p \w+//r, 'it wants an AAD prefix');
     refuses($name, $options{$name} =~ s/-p \w+/-p 00/r, 'footer: not authentic');

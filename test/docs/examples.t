@@ -132,6 +132,15 @@ SKIP: {
     like($result->{out}, qr/, by a GPU\nthe CPU agrees$/m, 'and the emulator does the work');
 }
 
+# What parquet_decrypt says of its options; test/clients/parquet.t has files for it.
+foreach my $row (['-f zz', '-f: expected 32, 48 or 64 hexadecimal digits'], ["-f ${\('0' x 34)}", '-f: expected 32'],
+    ["-f ${\('0' x 32)} -k a.b=12", '-k: a.b: expected 32, 48 or 64 hexadecimal digits'], ["-f ${\('0' x 32)} -p 1", '-p: expected an even'])
+{
+    my $refused = run(["$build/docs/examples/parquet_decrypt", split(' ', $row->[0]), '/dev/null', $folder], env => \%environment);
+    is($refused->{status} >> 8, 1, "parquet_decrypt $row->[0] is refused");
+    like($refused->{err}, qr/\Aparquet_decrypt: \Q$row->[1]\E/, 'and it says what it expects');
+}
+
 SKIP: {
     skip('the emulator is no library to link against', 3) if $emulated;
     skip('it was not built: no CUDA toolkit', 3) if !-x "$build/docs/examples/device_memory";
@@ -140,16 +149,21 @@ SKIP: {
 }
 
 SKIP: {
-    skip('python3 is not installed', 3) if system('python3 -c "import secrets" >/dev/null 2>&1');
+    skip('python3 is not installed', 6) if system('python3 -c "import secrets" >/dev/null 2>&1');
     if ($emulated) {
         $environment{PYTHONPATH} = "$source/test/support/torch_stub";
     } else {
-        skip('PyTorch with CUDA is not installed', 3)
+        skip('PyTorch with CUDA is not installed', 6)
             if system('python3 -c "import torch; torch.empty(1, device=\'cuda\')" >/dev/null 2>&1');
     }
     check('torch_tensor.py',
         run(['python3', "$source/docs/examples/torch_tensor.py", 4], env => \%environment),
         qr/^the round trip is right, and the CPU agrees$/m);
+    foreach my $number ('x', 0, -1) {
+        my $refused = run(['python3', "$source/docs/examples/torch_tensor.py", $number], env => {%environment, GPUAES_LOG => 'off'});
+        is($refused->{err} . ($refused->{status} >> 8), "torch_tensor.py: $number: expected a number of MiB, from 1 to 1048576\n1",
+            "torch_tensor.py refuses $number");
+    }
 }
 
 done_testing();

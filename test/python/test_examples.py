@@ -36,6 +36,12 @@ def test_encrypt_cupy(stand_in_path):
     assert (status, said) == (0, "another header is refused\nthe round trips are right, and the CPU agrees\n")
 
 
+@pytest.mark.parametrize("number", ["x", "0", "-1", "1048577", ""])
+def test_encrypt_cupy_refuses_what_is_no_number_of_mebibytes(number, stand_in_path):
+    said = f"encrypt_cupy.py: {number}: expected a number of MiB, from 1 to 1048576\n"
+    assert run("encrypt_cupy.py", number, path=stand_in_path) == (1, said)
+
+
 # ---- opacus_secure.py ---------------------------------------------------------------------
 
 @pytest.fixture
