@@ -176,6 +176,12 @@ foreach my $case ([8, 8, qr/INDEX 8: expected a number from 0 to 7/], [0, 0, qr/
     is(join(' ', glob("$folder/refused*")), '', 'and makes no file');
 }
 
+foreach my $salting (['-saltlen', 16], ['--saltlen=16'], ['-saltlen=16']) {
+    my $result = run(["$source/docs/examples/shard", 0, 8, $big, "$folder/refused", 'enc', @options, @$salting], env => $ours);
+    is($result->{status} >> 8, 2, "shard with @$salting: refused");
+    like($result->{err}, qr/^shard: \Q$salting->[0]\E: the parts of a file can have a salt of 8 bytes only$/, 'and it says why');
+}
+
 # What Slurm tells each task of an array.
 my $task = sub {
     my ($id, $out) = @_;
