@@ -357,7 +357,7 @@ afresh();
 # ---- The main job ------------------------------------------------------------------
 
 SKIP: {
-    skip('there is no build', 5) if !-f "$build/config.status" || !-x "$build/docs/examples/encrypt_file";
+    skip('there is no build', 7) if !-f "$build/config.status" || !-x "$build/docs/examples/encrypt_file";
     mkdir("$here/build") or die;
     spew("$here/build/Makefile", "NVCC = $stand_ins/nvcc\n");
     installed('13.3');
@@ -377,6 +377,9 @@ SKIP: {
     my ($next) = $done->{out} =~ /^== What to do next\n(.*)/ms;
     is(join(' ', grep { ($next // '') !~ /\b\Q$_\E\b/ } 'make', 'install', 'configure', 'doctor', 'emulated'), '',
         'and says what to do next');
+    my ($line) = ($next // '') =~ /^    (.* doctor)$/m;
+    like(run(['sh', '-c', $line // ''], env => {OPENSSL_CONF => '/dev/null', GPUAES_TIMEOUT_MS => 600000})->{out}, qr/^All is well\.\n\z/m,
+        'by which the doctor finds all well on the emulator');
     unlike(($next // '') =~ s/.*\n(?=.)//sr, qr/emulated/, 'last what those with a GPU do');
 }
 
