@@ -49,10 +49,10 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/examples/torch_tensor.py \
 	$(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/docs/decisions/*.md) \
 	$(wildcard $(srcdir)/docs/benchmarks/*/*.tsv) \
-	$(foreach kind,svg tsv,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
+	$(foreach kind,md svg tsv txt,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
 examplesdir = $(docdir)/docs/examples
 dist_examples_SCRIPTS = docs/examples/shard docs/examples/shards.sbatch
-EXTRA_DIST += $(foreach kind,md png txt,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind)))
+EXTRA_DIST += $(wildcard $(srcdir)/docs/benchmarks/*.png)
 
 noinst_PROGRAMS += docs/examples/base64_client docs/examples/base64_objects docs/examples/batch docs/examples/encrypt_file \
 	docs/examples/gcm_device docs/examples/gcm_pinned docs/examples/parquet_decrypt

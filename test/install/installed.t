@@ -1,11 +1,13 @@
 #!/usr/bin/perl
 # The library as others get it: the header, libgpuaes.so and gpuaes.pc of `make install`
 # are enough to compile the manual's examples; what its soname promises, names and
-# the layout of structs, has not changed; and a process that uses it opens nothing else.
+# the layout of structs, has not changed; and a process that uses it opens nothing else. The documents
+# of `make install` lead to each other.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
 use warnings;
+use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/../support";
 use Programs;
@@ -127,6 +129,19 @@ spew("$folder/promise.c", "#include <gpuaes.h>\n" .
         join('', map { "_Static_assert($_ == $promise{$_}, \"$_ is not $promise{$_}\");\n" } sort keys %promise));
 my $kept = run(['cc', '-std=c11', '-fsyntax-only', "-I$source/cuda", "$folder/promise.c"]);
 is($kept->{err}, '', 'structs and constants are as they were');
+
+# ---- Documents -----------------------------------------------------------------------
+
+my $documents = run(['make', '-C', $build, "DESTDIR=$stage", qw(install-dist_docDATA install-nobase_dist_docDATA install-dist_examplesSCRIPTS)]);
+is($documents->{status}, 0, 'the documents are installed') or diag($documents->{err});
+my ($readme) = split(/\n/, run(['find', $stage, '-name', 'README.md', '-path', '*/gpuaes/README.md'])->{out});
+my $top = dirname($readme);
+my @dead;
+foreach my $page (split(/\n/, run(['find', $top, '-name', '*.md'])->{out})) {
+    my $from = $page =~ /template\.md$/ ? "$top/docs" : dirname($page);  # templates become pages of docs/
+    push(@dead, map { substr($page, 1 + length($top)) . " -> $_" } grep { !/^https?:/ && !-e "$from/$_" } slurp($page) =~ /\]\(([^)#\s]+)/g);
+}
+is(join("\n", @dead), '', 'each of their links leads to one');
 
 # ---- What a process has open -------------------------------------------------------
 
