@@ -87,6 +87,8 @@ foreach my $page (glob("$source/docs/start-*.md")) {
     cmp_ok($text =~ tr/\n//, '<=', 60, "$name: at most 60 lines");
     like((split(/^```/m, $text))[0], qr/\*\*It pays\*\*.*\*\*It does not pay\*\*/s, "$name: for whom, and for whom not, is said first");
     is(join(' ', grep { !$lines{$_} } map { $_->[0] } blocks($text)), '', "$name: this test can run each block");
+    my @packages = grep { $imports{$_} } $text =~ /^import (\w+)$/mg;
+    is(join(' ', grep { $text !~ /`venv\/bin\/pip install "?$_\b/ } @packages), '', "$name: it says how to install what its programs import");
   SKIP: {
         my @lacking = grep { ($folder_of{$_} // 1) eq '' } $text =~ /^import (\w+)$/mg;
         skip("$name: Python cannot do: $imports{$lacking[0]}", 1) if @lacking;
@@ -98,7 +100,11 @@ isnt(run_page("```sh\nfalse\ntrue\n```\n")->{status}, 0, 'a command that fails i
 
 # ---- What the pages say that comes of it ---------------------------------------------
 
-like($result{tensors}{out}, qr/Emulated GPU 0/, 'tensors: the GPU is shown') if $result{tensors};
+if ($result{tensors}) {
+    like($result{tensors}{out}, qr/Emulated GPU 0/, 'tensors: the GPU is shown');
+    my $none = run(["$top/venv/bin/python3", '-c', 'import gpuaes; gpuaes.start()'], env => {%environment, GPUAES_EMULATOR => 'devices=0'});
+    like($none->{err}, qr/^gpuaes\.errors\.GpuaesError: \w/m, 'tensors: GpuaesError says why there is none');
+}
 my $openssl = $result{openssl};
 like($openssl->{out}, qr/^Self-test passed.*^Programs that read \S+ use gpuaes\.$/ms, 'openssl: doctor finds everything well');
 my ($sealing, $opening) = $openssl->{err} =~ /^(gpuaes: summary .*)$/mg;
