@@ -313,7 +313,7 @@ sub block_formats
 {
     return table_of('formats', [rows_like($results, part => 'formats')], what => 'operation', bytes => 'bytes',
         'from, to' => \&way_text, gpuaes => 'ours', other => 'reference', unit => 'unit', ratio => 'ratio',
-        'compared with' => 'against');
+        spread => 'spread', 'compared with' => 'against');
 }
 
 sub block_streams
