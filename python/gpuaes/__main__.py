@@ -83,7 +83,7 @@ def main() -> None:
         _fail(f"provider has the arguments {words[1:]}: expected --config")
     else:
         command = _packed("gpuaes")
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the command would
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and so would the command
         os.execv(command, ["gpuaes", *words])
 
 

@@ -13,7 +13,7 @@ use File::Copy qw(copy);
 use Programs qw(:DEFAULT good total free_port wait_for);
 use Test::More;
 
-our @EXPORT = qw(needs good total free_port certificate server end_server wait_for $world);
+our @EXPORT = qw(needs plain_file good total free_port certificate server end_server wait_for $world);
 
 # A folder that a server which has given up root can read, too.
 our $world = "$folder/world";
@@ -56,6 +56,13 @@ sub install
     $ENV{OPENSSL_MODULES} = "$world/modules";
     delete $ENV{OPENSSL_CONF};
     return;
+}
+
+# A file of so many bytes that repeat nowhere in it.
+sub plain_file
+{
+    my ($bytes) = @_;
+    return spew("$world/plain", substr(pack('N*', map { $_ * 2654435761 % 2**32 } 0 .. $bytes / 4), 0, $bytes));
 }
 
 # A key and a certificate for localhost, as files.

@@ -14,7 +14,7 @@ use Test::More;
 my ($jose) = needs(jose => 'jose');
 
 my $bytes = 100_001;
-my $plain = spew("$world/plain", substr(pack('N*', map { $_ * 2654435761 % 2**32 } 0 .. $bytes / 4), 0, $bytes));
+my $plain = plain_file($bytes);
 
 sub encrypt
 {

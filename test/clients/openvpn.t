@@ -14,7 +14,7 @@ use Socket qw(SOCK_NONBLOCK);
 use Test::More;
 
 # The program begins again in a network of its own, where it may open /dev/net/tun.
-my @alone = ('unshare', ($> == 0 ? () : '--map-root-user'), '--net', '--');
+my @alone = (@namespace, '--net', '--');
 my $open = 'open(my $tun, "+<", "/dev/net/tun") or exit(1);'
     . 'my $as = pack("a16 s x22", "tun0", 0x1001); exit(!ioctl($tun, 0x400454ca, $as))';    # TUNSETIFF, IFF_TUN | IFF_NO_PI
 if (!@ARGV) {

@@ -14,7 +14,7 @@ use Test::More;
 my ($stunnel) = needs(stunnel4 => 'stunnel4');
 
 my $bytes = 3_000_001;
-my $plain = spew("$world/plain", substr(pack('N*', map { $_ * 2654435761 % 2**32 } 0 .. $bytes / 4), 0, $bytes));
+my $plain = plain_file($bytes);
 my ($key, $certificate) = certificate();
 
 # A connection gets the file from the server, or leaves one there.

@@ -134,7 +134,7 @@ sub run
     return $result;
 }
 
-# This process goes on as another program, which finds no folder left behind.
+# Becomes that command, in this process. exec() cleans nothing up, so the folder, which is empty, goes first.
 sub become
 {
     my @command = @_;
