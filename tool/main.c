@@ -72,22 +72,21 @@ static int run_command(int argc, char **argv)
     return 2;
 }
 
-/* 1, or 0 after a complaint where there is a word that nothing is expected of. */
+/* Returns 1, or complains of the word and returns 0. */
 static int is_last(const char *next)
 {
     return next == NULL || complain("\"%s\": expected nothing more (see gpuaes --help)", next);
 }
 
-/* The words: none for the help of all, or a command. */
+/* Shows the help of all, or of the command that is the first word. */
 static int help(char **words)
 {
-    char option[] = "--help", *command = words[0];
-    if (command != NULL && !is_last(words[1]))
-        return 1;
-    if (command != NULL)
-        return run_command(2, (char *[]){command, option, NULL});
-    usage(stdout);
-    return printed(0);
+    char option[] = "--help";
+    if (words[0] == NULL) {
+        usage(stdout);
+        return printed(0);
+    }
+    return is_last(words[1]) ? run_command(2, (char *[]){words[0], option, NULL}) : 1;
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@ struct enc_options {
     const char *key_file;
     int pbkdf2;
     uint64_t iterations, salt_bytes, piece, threads; /* 0: by default */
-    const char *part;        /* the names of the options that ask for one; NULL without them */
+    const char *part;        /* --offset or --length, those that were given; NULL: all is done */
     uint64_t offset, length; /* the latter: UINT64_MAX for all */
     int sync, no_clobber, is_piece;
     int progress; /* enum progress_wish */

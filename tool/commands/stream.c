@@ -29,7 +29,7 @@ struct progress {
     int sums_up;      /* a line was drawn, or is always wanted */
 };
 
-/* A line that is drawn meanwhile would lie over what was written, whose writers do not move on. */
+/* Messages go to the file of the output, where a line would lie over what pwrite() wrote. */
 static int draws_over(const struct output *output)
 {
     struct stat to, message;

@@ -34,7 +34,7 @@ enum { BASE64_CARRY = 64 }; /* 48 bytes: three blocks of AES */
 
 struct base64_decode {
     enum base64_between between;
-    const char *name; /* of the input, for messages; NULL: they are those of coreutils' base64 */
+    const char *name; /* of the input, for messages; NULL: messages are as coreutils' */
     unsigned char carry[BASE64_CARRY]; /* from the piece before, in order */
     size_t carried;
 };

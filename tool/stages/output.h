@@ -42,8 +42,8 @@ stage_fn output_write;
 int output_commit(struct output *output);
 
 /*
- * As if there had been none, as far as that can be. What others write to standard output then comes
- * behind what was written: to be called before a message, which may go there as well.
+ * Undoes the output as far as that can be, and moves the position of standard output behind what
+ * was written. Call it before a message is printed, which may go to the same file.
  */
 void output_abandon(struct output *output);
 
