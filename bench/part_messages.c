@@ -50,7 +50,6 @@ struct work {
     struct gpuaes_key key, tweak_key;
     struct buffer table;
     unsigned char *host; /* what was copied to the table; its statuses are those read last */
-    size_t total;        /* bytes of text */
     size_t calls;        /* in a turn */
     drv_stream stream;
     struct call one; /* the reference */
@@ -147,7 +146,7 @@ static void describe(struct work *w, const struct memory *m)
         memcpy(key + i * key_bytes, &number, sizeof number);
         status[i] = GPUAES_UNDEFINED;
         at += room_for(w->shape, bytes[i]);
-        w->total += bytes[i];
+        w->messages.total_bytes += bytes[i];
         if (bytes[i] > w->messages.max_bytes)
             w->messages.max_bytes = bytes[i];
     }
@@ -272,7 +271,7 @@ static int work_open(struct work *w, const struct memory *m)
     take_keys(w);
     int back = w->mode == &gcm_decrypt;
     w->one = call_make(w->mode->op, 256, back ? m->out.p : m->in.p, back ? m->in.p : m->out.p,
-                       w->total / GPUAES_BLOCK * GPUAES_BLOCK);
+                       w->messages.total_bytes / GPUAES_BLOCK * GPUAES_BLOCK);
     if (back)
         turn_round(w);
     return 1;
@@ -293,8 +292,9 @@ static struct row work_row(const struct work *w, const char *part, const char *w
                    direction(w->mode->encrypt), w->messages.count,
                    w->shape->keys ? " with a key each" : "",
                    w->shape->offset != 0 ? " at offset 13" : "", what);
-    struct row row = aes_row(part, w->mode, 256, "device",
-                             w->shape->length == 0 ? w->total : w->messages.max_bytes);
+    struct row row =
+        aes_row(part, w->mode, 256, "device",
+                w->shape->length == 0 ? w->messages.total_bytes : w->messages.max_bytes);
     row.operation = operation;
     row.processor = "gpu";
     return row;
@@ -305,8 +305,8 @@ static void rate_row(struct work *w)
     struct row row = work_row(w, "messages", w->shape->length == 0 ? " of mixed lengths" : "");
     if (w->mode != &mode_rows[MODE_CBC_ENCRYPT]) /* which is for batches alone */
         row.against = "one call over the same bytes";
-    w->calls = options.quick ? 2 : min_u64(3 + 16 * GIB / w->total, 64);
-    (void)measure_rates(&row, 15, turn, w, (double)(w->calls * w->total));
+    w->calls = options.quick ? 2 : min_u64(3 + 16 * GIB / w->messages.total_bytes, 64);
+    (void)measure_rates(&row, 15, turn, w, (double)(w->calls * w->messages.total_bytes));
 }
 
 /* From the call to the end. */

@@ -93,7 +93,8 @@ static struct message_shape shape_of(const struct gpuaes_batch *batch,
         .bad_tag = GPUAES_BAD_TAG,
     };
     return kernels_message_shape(&batch->device->kernels, group->kind.op,
-                                 key_size_rounds(group->kind.key_bytes / (mode->pairs ? 2 : 1)), a);
+                                 key_size_rounds(group->kind.key_bytes / (mode->pairs ? 2 : 1)),
+                                 slice->bytes, a);
 }
 
 /*

@@ -156,14 +156,17 @@ static int is_chained(enum gpuaes_op op)
     return gpuaes_modes[op]->chained;
 }
 
-/* Of a message of CBC encryption there is one. */
+/*
+ * `all` is the blocks of `count` messages of up to `blocks`. Of a message of CBC encryption there
+ * is one segment.
+ */
 static uint32_t planned_segment(enum gpuaes_op op, int raw, uint64_t count, uint64_t blocks,
-                                uint64_t lanes)
+                                uint64_t all, uint64_t lanes)
 {
     const uint64_t hashed_most = raw ? RAW_HASHED_MOST : HASHED_MOST;
     if (gpuaes_modes[op]->serial)
         return INT32_MAX;
-    uint64_t each = count * blocks / TURNS / (lanes + 1), segment = PLANNED_LEAST;
+    uint64_t each = all / TURNS / (lanes + 1), segment = PLANNED_LEAST;
     while (segment < each && segment < PLANNED_MOST)
         segment *= 2;
     while (gpuaes_modes[op]->hashes && segment < hashed_most && 2 * segment < each)
@@ -230,8 +233,7 @@ size_t kernels_message_temp_bytes(enum gpuaes_op op, size_t count, size_t max_by
 {
     const uint64_t blocks = (max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
     /* The shortest segments take the most. */
-    return lay_out(op, count, blocks, planned_segment(op, 0, count, blocks, UINT64_MAX / TURNS))
-        .bytes;
+    return lay_out(op, count, blocks, planned_segment(op, 0, count, blocks, 0, 0)).bytes;
 }
 
 /* ---- Launches ------------------------------------------------------------------------ */
@@ -249,13 +251,16 @@ static unsigned messages_of_block(const struct kernels *kernels, enum gpuaes_op 
 }
 
 struct message_shape kernels_message_shape(const struct kernels *kernels, enum gpuaes_op op,
-                                           unsigned rounds, struct message_arguments *a)
+                                           unsigned rounds, uint64_t total_bytes,
+                                           struct message_arguments *a)
 {
     const enum message_kind kind = kind_of(gpuaes_modes[op]);
     const int raw = a->keys != 0 || a->key_table != 0;
     const struct message_kernels *own = &kernels->message[kind][raw];
     const uint64_t blocks = ((uint64_t)a->max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
     const uint64_t lanes = (uint64_t)kernels->multiprocessors * own->threads;
+    const uint64_t most = a->count * blocks;
+    const uint64_t all = total_bytes != 0 ? min_u64(total_bytes / GPUAES_BLOCK, most) : most;
     const unsigned k = key_size_index(key_size_of(rounds));
     struct message_shape shape = {.kernel = {.function = own->function[k],
                                              .grid = kernels->multiprocessors,
@@ -268,7 +273,7 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
         return shape;
     }
     shape.is_planned = 1;
-    a->segment = planned_segment(op, raw, a->count, blocks, lanes);
+    a->segment = planned_segment(op, raw, a->count, blocks, all, lanes);
     a->least_part = least_part(op, a->segment);
     shape.temp_bytes = lay_out(op, a->count, blocks, a->segment).bytes;
     if (kind == MESSAGE_KIND_CTR && !raw && kernels->message_ctr_hybrid[k] != NULL &&

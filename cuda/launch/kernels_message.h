@@ -20,7 +20,7 @@ size_t kernels_message_temp_bytes(enum gpuaes_op op, size_t count, size_t max_by
 /*
  * How messages are launched: whether with a plan, and the temporary memory that it takes, 0
  * without. Fills `segment`, `least_part`, `segments` and `per_block` of the arguments, whose
- * arrays, `count` and `max_bytes` are set.
+ * arrays, `count` and `max_bytes` are set. total_bytes is of all messages, 0 where it is not known.
  */
 struct message_shape {
     struct kernels_shape kernel;
@@ -29,7 +29,8 @@ struct message_shape {
     size_t temp_bytes;
 };
 struct message_shape kernels_message_shape(const struct kernels *kernels, enum gpuaes_op op,
-                                           unsigned rounds, struct message_arguments *arguments);
+                                           unsigned rounds, uint64_t total_bytes,
+                                           struct message_arguments *arguments);
 
 /* Queues the messages. The temporary memory, aligned to 256, has shape->temp_bytes. */
 drv_result kernels_launch_message(const struct driver *driver, const struct kernels *kernels,

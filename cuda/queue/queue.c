@@ -216,7 +216,7 @@ SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,
         return device_fault(device, "queueing messages", r);
     fill_arguments(&a, m);
     const struct message_shape shape =
-        kernels_message_shape(&device->kernels, m->op, rounds_of(m), &a);
+        kernels_message_shape(&device->kernels, m->op, rounds_of(m), m->total_bytes, &a);
     enum gpuaes_status status = GPUAES_BAD_ARGUMENT;
     if (check_temp(device, &shape, temp, temp_bytes)) {
         if (capturing != DRV_NOT_CAPTURED)

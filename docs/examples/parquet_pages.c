@@ -172,6 +172,7 @@ static void describe_call(struct work *work, const struct file *file, enum gpuae
             write_suffix(module, module->page, aad_at + i * aad_size + file->prefix.count);
         if (module->count > messages->max_bytes)
             messages->max_bytes = module->count;
+        messages->total_bytes += module->count;
     }
     copy_to_device(arrays.device, arrays.host, arrays.used);
 }

@@ -147,6 +147,12 @@ def greatest(numbers: Column) -> int:
     return max(numbers) if isinstance(numbers, array) else int(numbers.max())
 
 
+def total(numbers: Column) -> int:
+    if isinstance(numbers, Steps):
+        return len(numbers) * int(numbers[0] + numbers[-1]) // 2 if len(numbers) else 0
+    return sum(numbers) if isinstance(numbers, array) else int(numbers.sum())
+
+
 def least(numbers: Column) -> int:
     if isinstance(numbers, Steps):
         return int(min(numbers[0], numbers[-1]))

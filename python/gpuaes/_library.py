@@ -188,6 +188,7 @@ class Messages(_Sized):
         ("op", c_int),
         ("count", c_size_t),
         ("max_bytes", c_size_t),
+        ("total_bytes", c_size_t),
         ("key", c_void_p),
         ("tweak_key", c_void_p),
         ("keys", c_void_p),

@@ -25,7 +25,7 @@ from typing import Any, Callable, Generic, Iterable, Sequence, SupportsIndex, Ty
 
 from . import _buffers, _driver, _library, _memory
 from ._arguments import KEY_BYTES, STRINGS, byte_strings, integers, place, secret_key
-from ._columns import are_apart, as_array, column, each, edges, equal, every, greatest, repeated
+from ._columns import are_apart, as_array, column, each, edges, equal, every, greatest, repeated, total
 from ._driver import DeviceMemory
 from ._libcrypto import SecretBytes
 from ._library import BLOCK, OK, lib
@@ -326,6 +326,7 @@ class Batch(Owner, Generic[OutT, DeviceT]):
         blob = _Blob()
         batch = self._batch
         batch.max_bytes = greatest(parts.lengths)
+        batch.total_bytes = total(parts.lengths)
         fields = {
             "in_": blob.add(parts.addresses),
             "out": blob.add(targets.addresses),

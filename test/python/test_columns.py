@@ -53,6 +53,7 @@ def test_steps_do_what_arrays_do(numbers_of, rng):
             lambda a, b: _columns.woven(a, b),
             lambda a, b: _columns.greatest(a),
             lambda a, b: _columns.least(a),
+            lambda a, b: _columns.total(a),
             lambda a, b: _columns.edges(a),
             lambda a, b: _columns.are_within(a, b, end),
             lambda a, b: _columns.are_apart(each(operator.sub, a, int(_columns.least(a)) - 5), each(operator.sub, b, int(b[0]) - 1)),

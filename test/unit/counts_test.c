@@ -6,6 +6,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include <inttypes.h>
+
 #include "base/counter.h"
 #include "base/minmax.h"
 #include "cuda/device/stream_set.h"
@@ -205,7 +207,7 @@ static int is_shaped(enum gpuaes_op op, int raw, uint32_t count, uint64_t bytes,
 {
     struct message_arguments a = {
         .count = count, .max_bytes = (uint32_t)bytes, .op = op, .key_table = raw != 0};
-    const struct message_shape shape = kernels_message_shape(&kernels, op, 14, &a);
+    const struct message_shape shape = kernels_message_shape(&kernels, op, 14, 0, &a);
     const uint64_t blocks = blocks_of(bytes), grid = shape.kernel.grid;
     *planned += shape.is_planned != 0;
     if (shape.is_planned)
@@ -242,12 +244,29 @@ static void check_longest_segments(void)
                                       .max_bytes = 1 << 16,
                                       .op = rows[i].op,
                                       .key_table = rows[i].raw != 0};
-        const struct message_shape shape = kernels_message_shape(&kernels, rows[i].op, 14, &a);
+        const struct message_shape shape = kernels_message_shape(&kernels, rows[i].op, 14, 0, &a);
         const size_t most = kernels_message_temp_bytes(rows[i].op, a.count, a.max_bytes);
         tap_ok(shape.is_planned && a.segment == rows[i].segment &&
                    a.least_part == rows[i].least_part && shape.temp_bytes <= most,
                "%s%s: segments of %u blocks, parts of %u or more", op_names[rows[i].op],
                rows[i].raw ? " with raw keys" : "", (unsigned)a.segment, (unsigned)a.least_part);
+    }
+}
+
+/* One message of a MiB among many short ones: what the host knows of all of them decides. */
+static void check_segments_by_total(void)
+{
+    struct message_arguments a = {.count = 3001, .max_bytes = 1 << 20, .op = GPUAES_GCM_ENCRYPT};
+    const uint64_t totals[] = {0, UINT64_MAX, 1 << 16, 1};
+    const uint32_t segments[] = {256, 256, 16, 16};
+    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
+        const struct message_shape shape =
+            kernels_message_shape(&kernels, GPUAES_GCM_ENCRYPT, 14, totals[i], &a);
+        tap_ok(shape.is_planned && a.segment == segments[i] &&
+                   shape.temp_bytes <=
+                       kernels_message_temp_bytes(GPUAES_GCM_ENCRYPT, a.count, a.max_bytes),
+               "3001 messages of up to a MiB, %" PRIu64 " bytes in all: segments of %u blocks",
+               totals[i], (unsigned)a.segment);
     }
 }
 
@@ -262,7 +281,7 @@ static void check_serial_shapes(void)
     for (uint32_t count = 1; count <= 132 * 512; count++) {
         struct message_arguments a = {.count = count, .max_bytes = 16384, .op = GPUAES_CBC_ENCRYPT};
         const struct message_shape shape =
-            kernels_message_shape(&large, GPUAES_CBC_ENCRYPT, 14, &a);
+            kernels_message_shape(&large, GPUAES_CBC_ENCRYPT, 14, 0, &a);
         const unsigned spread = (count - 1) / 132 + 1;
         wrong += shape.is_planned || shape.kernel.grid > 132 || a.per_block < spread ||
                  (count <= least * 256 && shape.kernel.grid > least) ||
@@ -289,6 +308,7 @@ int main(void)
         for (int raw = 0; raw < 2; raw++)
             check_shapes(ops[i], raw);
     check_longest_segments();
+    check_segments_by_total();
     check_serial_shapes();
     return tap_done();
 }

@@ -226,7 +226,7 @@ static void test_long(enum gpuaes_op op, int is_ragged)
     struct message_arguments chosen = a; /* for what the launch is shaped by */
     kernels.forced = KERNEL_TWO_TABLE;   /* its arguments are those alone */
     const struct message_shape shape =
-        kernels_message_shape(&kernels, op, schedule.rounds, &chosen);
+        kernels_message_shape(&kernels, op, schedule.rounds, 0, &chosen);
     m->plan.taken = groups;
     tap_ok(kernels_launch(&application, shape.kernel.function, shape.kernel.grid,
                           shape.kernel.threads, shape.kernel.shared, stream, &a) == DRV_SUCCESS &&
@@ -326,7 +326,7 @@ static void test_parts(enum gpuaes_op op, int raw, uint32_t segment, uint32_t le
     a.keys = raw ? address(m->keys) : 0;
     a.key_bytes = op_is_xts(op) ? 64 : 32;
     kernels.forced = KERNEL_SIZES;
-    const struct message_shape shape = kernels_message_shape(&kernels, op, schedule.rounds, &a);
+    const struct message_shape shape = kernels_message_shape(&kernels, op, schedule.rounds, 0, &a);
     a.segment = segment;
     a.least_part = least_part;
     tap_ok(
