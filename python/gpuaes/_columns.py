@@ -95,7 +95,7 @@ def as_array(numbers: Column) -> Column:
         return array("Q", range(numbers.first, end, numbers.step) if numbers.step else repeat(numbers.first, numbers.count))
     made = numpy.arange(numbers.count, dtype="u8")  # of the numbers themselves it would be rounded
     made *= numpy.uint64(numbers.step % (1 << 64))
-    made += numpy.uint64(numbers.first)
+    made += numpy.uint64(numbers.first % (1 << 64))  # of no numbers, it may be out of range
     return made
 
 

@@ -22,8 +22,10 @@ SEED = int(os.environ.get("GPUAES_TEST_SEED") or secrets.randbits(32))
 pytest_plugins = ["tap"]
 
 
-def pytest_configure():
-    """The emulator may take longer for a launch than a device may hang, where all cores are busy."""
+def pytest_configure(config):
+    """What a later NumPy refuses, an earlier one warns of. The emulator may take longer for a launch than a device may
+    hang, where all cores are busy."""
+    config.addinivalue_line("filterwarnings", r"error::DeprecationWarning:gpuaes\.")
     try:
         from gpuaes import _library
     except ImportError:
