@@ -43,7 +43,7 @@ sub read_results
                 $row{part} =~ s/^device-batch/messages/; # as 0.2 named it
                 my $case = join("\t", map { $row{$_} // '' }
                     grep { !/^(?:ours|reference|ratio|spread|cpu_\w+|processor)$/ } @columns);
-                $case .= "\t$row{processor}" if $row{part} eq 'families';
+                $case .= "\t$row{processor}" if $row{part} =~ /^(?:families|gcm-images)$/;
                 push(@{$results{rows}}, {%row, numbers_of(\%row), file => scalar(@{$results{head}})}) if !$seen{$case}++;
             }
         }

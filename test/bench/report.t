@@ -136,6 +136,9 @@ sub rows_of_modes
     } [$parts->[0], 'CTR', 'encrypt'], [$parts->[1], 'GCM', 'encrypt'], [$parts->[0], 'CBC', 'decrypt'];
 }
 
+like(block_of('gcm_images', rows_file(map { ['gcm-images', 'AES-256-GCM', 'encrypt', 'median', 1 << 20, 'device', 'out of place', 1, 1, $_->[0], '-', 'GB/s', ('-') x 4, $_->[1], '-'] }
+                [60, 'CUDA 13.5'], [30, 'CUDA 12.9'])), qr/^\| bytes \| CUDA 13\.5, .*\n.*\n\| 1 MiB \| 60\.0 \| - \| 30\.0 \| - \|$/m, 'kernels of each toolkit stand side by side');
+
 my @bulk = ('bulk', 'gcm-bulk');
 is(block_of('conclusion device', rows_file(rows_of_modes(['kernels', 'gcm-kernels'], 'device', [1 << 20, 100, '-', 'gpu'], [1 << 24, 400, '-', 'gpu'],
                 [1 << 30, 800, '-', 'gpu']))),
