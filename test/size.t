@@ -16,7 +16,7 @@ skip_if_configured();
 # A file counts for the longest of these names that it lies in.
 my %budgets = (
     'base' => 200,
-    'bench' => 7300,
+    'bench' => 7310,
     'cuda' => 1003,
     'cuda/aes' => 1250,
     'cuda/batch' => 1146,

@@ -20,10 +20,18 @@ sub table
     return join('', map { '| ' . join(' | ', @$_) . " |\n" } $head, [('---') x @$head], @rows);
 }
 
+# What the benchmark says that it left out of a part.
+sub skipped
+{
+    my ($part) = @_;
+    my %seen;
+    return grep { !$seen{$_}++ } map { /^skipped: \Q$part\E: (.*)/ ? $1 : () } @{$results->{notes}};
+}
+
 sub not_measured
 {
     my ($part) = @_;
-    my @why = map { /^skipped: \Q$part\E: (.*)/ ? $1 : () } @{$results->{notes}};
+    my @why = skipped($part);
     return "*Not in this run: part `$part`" . (@why ? " ($why[0])" : '') . ".*\n";
 }
 
@@ -87,7 +95,9 @@ sub table_of
         push(@head, $head);
         push(@cells, $cell);
     }
-    return table(\@head, map { my $row = $_; [map { cell_text($_, $row) } @cells] } @$found);
+    my @left_out = skipped($part);
+    return table(\@head, map { my $row = $_; [map { cell_text($_, $row) } @cells] } @$found)
+        . (@left_out ? "\nNot in this run: " . join('; ', @left_out) . ".\n" : '');
 }
 
 # The lines of table_by(), and the rows that they show.

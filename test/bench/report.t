@@ -236,6 +236,9 @@ my $row = rows_file(['read-ahead', 'AES-256-CTR', 'encrypt', 'median', 4096, 'pa
 my $noted = spew("$folder/noted.tsv", "# note: by hand\n# GPU: NVIDIA X1, large\n# gpuaes: gpuaes 9.8.7, CUDA 13.5\n" . slurp($row));
 like(block_of('machine', $noted), qr/ \| by hand \|$/m, 'notes of a run are in the report');
 is(block_of('on read-ahead', $load, $noted), "NVIDIA X1, gpuaes 9.8.7.\n", 'and on which card, and by which release, a part was measured');
+my $partly = spew("$folder/partly.tsv", slurp(rows_file(['tool', 'AES-256-CTR', 'encrypt', 'median', 1 << 30, 'tmpfs', '-', 1, 8, 9, '-', 'GB/s', ('-') x 6]))
+        . "# skipped: tool: CBC: not within 90 s\n" x 2);
+like(block_of('command', $partly), qr/ 9\.00 \| - \| - \|\n\nNot in this run: CBC: not within 90 s\.$/, 'what was left out of a part is named once');
 my $template = spew("$folder/template.md", "ours \@value ours part=read-ahead; bytes=4096\@, theirs "
         . "\@value reference part=read-ahead; memory=pageable\@; \@value ours part=speed\@\non \@card part=read-ahead\@, \@card part=speed\@\n");
 my $text = run(["$source/bench/report", "--template=$template", $noted]);
