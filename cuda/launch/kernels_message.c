@@ -171,6 +171,9 @@ static uint32_t planned_segment(enum gpuaes_op op, int raw, uint64_t count, uint
         segment *= 2;
     while (gpuaes_modes[op]->hashes && segment < hashed_most && 2 * segment < each)
         segment *= 2;
+    /* Full segments are numbered in 32 bits, whatever the total is. */
+    while (segment < PLANNED_MOST && count * (segments_of(blocks, segment) - 1) > UINT32_MAX)
+        segment *= 2;
     while (is_chained(op) &&
            count * (segments_of(blocks, segment) - 1) * GPUAES_BLOCK > CHAIN_BYTES)
         segment *= 2;
@@ -260,7 +263,9 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
     const uint64_t blocks = ((uint64_t)a->max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
     const uint64_t lanes = (uint64_t)kernels->multiprocessors * own->threads;
     const uint64_t most = a->count * blocks;
-    const uint64_t all = total_bytes != 0 ? min_u64(total_bytes / GPUAES_BLOCK, most) : most;
+    /* More segments would be a longer chain. */
+    const int by_total = total_bytes != 0 && !is_chained(op);
+    const uint64_t all = by_total ? min_u64(total_bytes / GPUAES_BLOCK, most) : most;
     const unsigned k = key_size_index(key_size_of(rounds));
     struct message_shape shape = {.kernel = {.function = own->function[k],
                                              .grid = kernels->multiprocessors,

@@ -754,6 +754,21 @@ static int refused(const struct test *t, const struct gpuaes_messages *batch, co
         tap_ok(refused(&t, &batch, #member), "refused: " what);                                    \
     } while (0)
 
+/* The temporary memory that a call takes, by its refusal of too little. */
+static unsigned long long temp_wanted(const struct test *t, size_t total)
+{
+    static const char before[] = "temp_bytes is 256; expected ";
+    struct gpuaes_messages batch = t->batch;
+    batch.count = GPUAES_QUEUE_MESSAGES;
+    batch.max_bytes = 1600; /* a segment, or several short ones */
+    batch.total_bytes = total;
+    const enum gpuaes_status status = LIBRARY(gpuaes_queue)(&batch, t->temp, 256, stream, 0);
+    const char *why = LIBRARY(gpuaes_queue_error)();
+    return status == GPUAES_BAD_ARGUMENT && strncmp(why, before, sizeof before - 1) == 0
+               ? strtoull(why + sizeof before - 1, NULL, 10)
+               : 0;
+}
+
 static void test_refused(void)
 {
     struct test t = test_of(GCM_ENCRYPT, 200, 5000, 3);
@@ -761,6 +776,9 @@ static void test_refused(void)
     int right = make(&t, 0, 0) && upload(&t);
     t.batch.max_bytes = GPUAES_QUEUE_BYTES; /* so that a card takes temporary memory, too */
     tap_ok(right && take_temp(&t), "messages to spoil");
+    const unsigned long long least = temp_wanted(&t, 0), more = temp_wanted(&t, 1);
+    tap_ok(least > 256 && more > least, "segments by total_bytes: %llu bytes for %llu", more,
+           least);
     REFUSED(struct_bytes, 0, "a struct without its size");
     REFUSED(op, (enum gpuaes_op)(GPUAES_XTS_DECRYPT + 1), "an operation that there is not");
     REFUSED(key_bytes, 17, "keys of 17 bytes");

@@ -182,6 +182,7 @@ static void take_sizes(struct call *c)
     struct gpuaes_messages *g = &c->messages;
     const unsigned how = take_byte(&c->in);
     g->max_bytes = BLOCK + take_number(&c->in, 2) % (MOST_BYTES - BLOCK);
+    g->total_bytes = take_number(&c->in, 2);
     g->tag_bytes = how < 128 ? 12 + how % 5 : how % 18;
     g->iv_bytes = how / 16 % 2 ? 12 : take_below(&c->in, MOST_IV + 1);
     if (op_is_gcm(c->messages.op)) {

@@ -47,6 +47,7 @@ def test_gcm_of_a_list(rng, device_array, cuda_stream):
     tags = batch.tags.tobytes()
     assert [out.tobytes() + tags[16 * i:16 * i + 16] for i, out in enumerate(batch.out)] == sealed
     assert statuses(batch) == [0] * 5
+    assert batch._batch.total_bytes == sum(SIZES)
     # In place, with nonces and tags that lie on the device.
     again = Batch(
         "GCM", keys, batch.out, encrypt=False, ivs=device_array(b"".join(nonces), stream=cuda_stream), aad=aads,

@@ -6,8 +6,6 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <inttypes.h>
-
 #include "base/counter.h"
 #include "base/minmax.h"
 #include "cuda/device/stream_set.h"
@@ -207,7 +205,9 @@ static int is_shaped(enum gpuaes_op op, int raw, uint32_t count, uint64_t bytes,
 {
     struct message_arguments a = {
         .count = count, .max_bytes = (uint32_t)bytes, .op = op, .key_table = raw != 0};
-    const struct message_shape shape = kernels_message_shape(&kernels, op, 14, 0, &a);
+    static const uint64_t totals[] = {0, 1, 4096, UINT64_MAX};
+    const uint64_t total = totals[(count + bytes) % 4];
+    const struct message_shape shape = kernels_message_shape(&kernels, op, 14, total, &a);
     const uint64_t blocks = blocks_of(bytes), grid = shape.kernel.grid;
     *planned += shape.is_planned != 0;
     if (shape.is_planned)
@@ -253,20 +253,33 @@ static void check_longest_segments(void)
     }
 }
 
-/* One message of a MiB among many short ones: what the host knows of all of them decides. */
 static void check_segments_by_total(void)
 {
-    struct message_arguments a = {.count = 3001, .max_bytes = 1 << 20, .op = GPUAES_GCM_ENCRYPT};
-    const uint64_t totals[] = {0, UINT64_MAX, 1 << 16, 1};
-    const uint32_t segments[] = {256, 256, 16, 16};
-    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
+    /* Of 64 KiB, so many that each lane has four segments of 100 blocks. */
+    const uint32_t threads = kernels.message[MESSAGE_KIND_GCM][0].threads;
+    const uint32_t some = 100 * 4 * (kernels.multiprocessors * threads + 1) / 4096;
+    const struct {
+        enum gpuaes_op op;
+        uint32_t count, max_bytes;
+        uint64_t total;
+        uint32_t segment;
+        const char *what;
+    } rows[] = {
+        {GPUAES_GCM_ENCRYPT, 3001, 1 << 20, 0, 256, "an unknown total"},
+        {GPUAES_GCM_ENCRYPT, 3001, 1 << 20, 1 << 16, 16, "few long messages"},
+        {GPUAES_GCM_ENCRYPT, 3001, 1 << 20, 1, 16, "less than a block"},
+        {GPUAES_GCM_ENCRYPT, some, 1 << 16, UINT64_MAX, 128, "more than there may be"},
+        {GPUAES_CTR, 1 << 24, 65568, 1, 32, "so little that their number would not fit"},
+        {GPUAES_CBC_DECRYPT, 3001, 1 << 20, 1, 128, "none of a chain"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct message_arguments a = {
+            .count = rows[i].count, .max_bytes = rows[i].max_bytes, .op = rows[i].op};
         const struct message_shape shape =
-            kernels_message_shape(&kernels, GPUAES_GCM_ENCRYPT, 14, totals[i], &a);
-        tap_ok(shape.is_planned && a.segment == segments[i] &&
-                   shape.temp_bytes <=
-                       kernels_message_temp_bytes(GPUAES_GCM_ENCRYPT, a.count, a.max_bytes),
-               "3001 messages of up to a MiB, %" PRIu64 " bytes in all: segments of %u blocks",
-               totals[i], (unsigned)a.segment);
+            kernels_message_shape(&kernels, a.op, 14, rows[i].total, &a);
+        tap_ok(shape.is_planned && a.segment == rows[i].segment &&
+                   shape.temp_bytes <= kernels_message_temp_bytes(a.op, a.count, a.max_bytes),
+               "segments by a total that is %s: %u blocks", rows[i].what, (unsigned)a.segment);
     }
 }
 
