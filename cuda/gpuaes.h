@@ -611,9 +611,9 @@ struct gpuaes_messages {
     size_t count;        /* up to GPUAES_QUEUE_MESSAGES; 0: nothing is queued */
     size_t max_bytes;    /* of the longest message, or more: up to GPUAES_QUEUE_BYTES, of XTS
                             GPUAES_QUEUE_UNIT_BYTES. Much more than that costs speed */
-    size_t total_bytes;  /* of all messages without additional data, about; 0: not known. It makes a
-                            call faster whose longest message is much longer than most. Much less
-                            than they have costs speed; results do not depend on it */
+    size_t total_bytes;  /* of all messages without additional data, about; 0: not known. A call
+                            whose longest message is much longer than most is faster with it, and
+                            slower where it is much too small. Results do not depend on it */
 
     /*
      * Keys, of which one kind is given. One key for all messages: a schedule in memory of the CPU,
