@@ -66,6 +66,8 @@ my $python = "$venv/bin/python3";
 good(run([$python, '-m', 'pip', 'install', '-q', '--no-index', '--disable-pip-version-check', $wheel]), 'pip installs the wheel');
 my ($package) = glob("$venv/lib/python3*/site-packages/gpuaes");
 my ($about) = glob("$venv/lib/python3*/site-packages/gpuaes-$version.dist-info");
+my @needed = map { run(['readelf', '-dW', $_])->{out} =~ /\(NEEDED\).*\[(.*)\]/g } glob("$package/native/*");
+is(join(' ', grep { $its{$_} && !/^libc\.so/ } @needed), '', 'no file needs a library by itself that libcrypto needs') or diag("@needed");
 my $metadata = slurp("$about/METADATA");
 like($metadata, qr/^$_$/m, "the metadata has $_") foreach 'License-Expression: Apache-2\.0', 'License-File: LICENSE', 'Provides-Extra: torch', 'Provides-Extra: parquet';
 is(slurp("$about/licenses/LICENSE"), slurp("$source/LICENSE"), 'and the licence');
