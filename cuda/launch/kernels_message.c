@@ -157,7 +157,7 @@ static int is_chained(enum gpuaes_op op)
 }
 
 /*
- * `all` is the blocks of `count` messages of up to `blocks`. Of a message of CBC encryption there
+ * `count` messages have up to `blocks` blocks each, and `all` together. A message of CBC encryption
  * is one segment.
  */
 static uint32_t planned_segment(enum gpuaes_op op, int raw, uint64_t count, uint64_t blocks,

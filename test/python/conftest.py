@@ -23,8 +23,8 @@ pytest_plugins = ["tap"]
 
 
 def pytest_configure(config):
-    """What a later NumPy refuses, an earlier one warns of. The emulator may take longer for a launch than a device may
-    hang, where all cores are busy."""
+    """Makes deprecation warnings of the package errors, since a later NumPy refuses what an earlier one warns of. Gives a
+    launch ten minutes, since the emulator may take longer than a device may hang, where all cores are busy."""
     config.addinivalue_line("filterwarnings", r"error::DeprecationWarning:gpuaes\.")
     try:
         from gpuaes import _library
